@@ -31,7 +31,7 @@ export interface WordFigures {
   readonly faults: readonly WordFault[];
 }
 
-interface Passage {
+interface TextPart {
   readonly line: number;
   readonly text: string;
 }
@@ -39,11 +39,11 @@ interface Passage {
 /** Measures the comments of a source file, or the text of a Markdown file. @param file its name decides the syntax */
 export function wordFigures(file: string, source: string): WordFigures {
   const isText = file.endsWith(".md");
-  const passages = isText ? markdownPassages(source) : commentPassages(file, source);
+  const parts = isText ? markdownParts(source) : commentParts(file, source);
   const faults: WordFault[] = [];
   let words = 0;
   let sentences = 0;
-  for (const { line, text } of passages) {
+  for (const { line, text } of parts) {
     let first = !isText;
     for (const sentence of sentencesOf(text)) {
       const found = sentence.match(/[\p{L}\p{N}]+(?:['’.-][\p{L}\p{N}]+)*/gu) ?? [];
@@ -81,12 +81,12 @@ function withoutCode(text: string): string {
 }
 
 /** Each paragraph, list item and table row alone. */
-function markdownPassages(source: string): Passage[] {
-  const passages: Passage[] = [];
+function markdownParts(source: string): TextPart[] {
+  const parts: TextPart[] = [];
   let open: { line: number; lines: string[] } | undefined;
   let fenced = false;
   const close = () => {
-    if (open !== undefined) passages.push({ line: open.line, text: withoutCode(open.lines.join("\n")) });
+    if (open !== undefined) parts.push({ line: open.line, text: withoutCode(open.lines.join("\n")) });
     open = undefined;
   };
   for (const [index, line] of source.split("\n").entries()) {
@@ -102,26 +102,26 @@ function markdownPassages(source: string): Passage[] {
     open.lines.push(line.replace(/^\s*(?:[-*|#>]+|\d+\.)\s?/, ""));
   }
   close();
-  return passages;
+  return parts;
 }
 
 /** Adjacent line comments are one comment, and so is a block comment. A tag begins a sentence. */
-function commentPassages(file: string, source: string): Passage[] {
+function commentParts(file: string, source: string): TextPart[] {
   const comments = /\.[cm]?[jt]sx?$/.test(file) ? scriptComments(source) : lineComments(file, source);
-  const passages: Passage[] = [];
+  const parts: TextPart[] = [];
   let last = -1;
   for (const { line, text, block } of comments) {
     const body = withoutCode(text).replace(/@(?:param\s+\S+|returns|throws\s+\S+|\w+)/g, "\n\n");
-    const before = passages.at(-1);
+    const before = parts.at(-1);
     if (!block && before !== undefined && last === line - 1) {
-      passages[passages.length - 1] = { line: before.line, text: `${before.text}\n${body}` };
-    } else passages.push({ line, text: body });
+      parts[parts.length - 1] = { line: before.line, text: `${before.text}\n${body}` };
+    } else parts.push({ line, text: body });
     last = block ? -1 : line;
   }
-  return passages;
+  return parts;
 }
 
-interface Comment extends Passage {
+interface Comment extends TextPart {
   readonly block: boolean;
 }
 

@@ -27,7 +27,7 @@ export function judgeLookUp(lost: Lost, result: LookUpResult<FoundBill> | undefi
   const { provider } = lost.route;
   const late = now - lost.deadlineAt;
   if (typeof result === "object" && (late >= 0 || lost.severalBills !== true)) {
-    const message = "the provider billed it, and nobody got its answer";
+    const message = "the provider billed it, and no client received its answer";
     const { cost } = result;
     const { FAILED: reason } = ReleaseReason;
     return { kind: "released", reason, cost, provider, why: BILLED_WITHOUT_ANSWER, message };
@@ -38,6 +38,6 @@ export function judgeLookUp(lost: Lost, result: LookUpResult<FoundBill> | undefi
     (unbilled && lost.unbilledLookUps + 1 >= UNBILLED_LOOK_UPS) ||
     late > LONGEST_SILENCE_MS;
   if (late < 0 || !enough) return { kind: "wait", unbilled };
-  const message = "the outcome was not known to the process that sent it";
+  const message = "the process that sent the request did not learn its outcome";
   return { kind: "released", reason: ReleaseReason.UNRESOLVED, cost: 0n, provider, why: UNRESOLVED, message };
 }

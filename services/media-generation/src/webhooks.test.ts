@@ -64,14 +64,14 @@ afterEach(() => {
 /** The queue of the test that runs. */
 const queueNow: FilmQueue["provider"] = {
   name: "queue",
-  makes: {
+  kinds: {
     video: { mostAtOnce: 1, submit: (job, signal) => makerOf(queue).submit(job, signal) },
   },
   poll: (operation, signal) => queue.provider.poll(operation, signal),
   cancel: (operation, signal) => queue.provider.cancel(operation, signal),
 };
 function makerOf({ provider }: FilmQueue) {
-  const { video } = provider.makes;
+  const { video } = provider.kinds;
   if (video === undefined) throw new Error("the queue makes videos");
   return video;
 }

@@ -91,7 +91,7 @@ export function addTokenCommands(program: Command, runs: Runs): void {
   const token = program.command("token").description("temporary web tokens");
   token
     .command("issue")
-    .description("issue a web token: it spends from the account without a cap, and cannot be taken back")
+    .description("issue a web token: it spends from the account without a limit, and cannot be revoked")
     .requiredOption("--account <id>", "id of the account")
     .option("--minutes <count>", "how long it is valid, 1 to 5 (default: 5)", minutesOf, 5n)
     .action(

@@ -26,7 +26,7 @@ interface UpdateOptions {
 export function addUpdateKeyCommand(key: Command, runs: Runs): void {
   key
     .command("update")
-    .description("change a key, at once; what is not named stays")
+    .description("change the named fields of a key, at once")
     .requiredOption("--account <id>", "id of the account")
     .requiredOption("--id <id>", "id of the key")
     .option("--name <name>", "name of the key")
@@ -45,7 +45,7 @@ export function addUpdateKeyCommand(key: Command, runs: Runs): void {
       runs(async (router, options: UpdateOptions) => {
         const change = changeOf(options);
         if (Object.keys(change).length === 0) {
-          throw new OperatorError("Name what is to change, for example --disable; --help lists it.");
+          throw new OperatorError("Name a change, for example --disable; --help lists all.");
         }
         const request = { accountId: options.account, keyId: options.id, ...change };
         const { key: changed } = await router

@@ -17,12 +17,12 @@ export function signPrincipal(
 
 /** The principal (null = an anonymous caller), or undefined when the token is not to be trusted. */
 export function readPrincipal(
-  believed: readonly string[],
+  trustedSecrets: readonly string[],
   audience: string,
   token: string,
   clock: Clock,
 ): object | null | undefined {
-  const payload = readToken(believed, `rest:${audience}`, token, clock);
+  const payload = readToken(trustedSecrets, `rest:${audience}`, token, clock);
   return payload === undefined ? undefined : (JSON.parse(payload) as object | null);
 }
 

@@ -18,9 +18,9 @@ const settings = (env: Record<string, string>) =>
   });
 const issuerOf = (env: Record<string, string> = provider.env): Issuer => {
   const events = { issuerFailed: (_issuer: string, outcome: string) => void problems.push(outcome) };
-  const made = createIssuer({ config: settings(env), events, clock: systemClock });
-  if (made === undefined) throw new Error("there is no issuer");
-  return made;
+  const created = createIssuer({ config: settings(env), events, clock: systemClock });
+  if (created === undefined) throw new Error("there is no issuer");
+  return created;
 };
 
 beforeAll(async () => {

@@ -35,7 +35,7 @@ function problemOfName(name: string): string | undefined {
 /** USD as a JSON number; becomes the effective cap in Credits, never above the requested one. */
 export const spendLimitField = z
   .number({ error: "The spend limit must be a number of US dollars, or null" })
-  .meta({ minimum: 0, description: "USD; rounded down to 0.0001 USD, the answer shows what holds" })
+  .meta({ minimum: 0, description: "USD; rounded down to 0.0001 USD, the answer shows the effective limit" })
   .transform((usd, context): Credits => {
     const cap = capOf(usd);
     if (cap !== undefined) return cap;

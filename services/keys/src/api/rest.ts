@@ -82,8 +82,8 @@ const mintRoute = (deps: KeyDeps) =>
     body: newKeyBody(deps),
     responses: {
       201: { description: "The new key, with its secret", schema: mintedRecord },
-      400: { description: "A field is not valid; param names it" },
-      409: { description: "The account has as many keys as it may" },
+      400: { description: "A field is invalid; param names the field" },
+      409: { description: "The account has the maximum number of keys" },
       ...refusals,
     },
     handle: async ({ body, caller: { accountId }, reply }) => {
@@ -133,7 +133,7 @@ const listRoute = (deps: KeyDeps, gate = listGate()) =>
         description: "The keys, without secrets; has_more when there are more, after the last of these",
         schema: z.object({ data: z.array(keyRecord), has_more: z.literal(true).optional() }),
       },
-      400: { description: "limit or after is not valid; param names it" },
+      400: { description: "limit or after is invalid; param names the field" },
       ...refusals,
     },
     handle: async ({ query: { limit = LONGEST_PAGE, after }, caller: { accountId } }) => {

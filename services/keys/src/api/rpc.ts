@@ -51,7 +51,7 @@ const keyFields = (deps: KeyDeps) =>
     })
     .check(periodNeedsCap("period", "cap_credits"))
     .refine(({ kind, cap_credits }) => kind === "normal" || cap_credits === null, {
-      error: "A management key spends nothing and takes no cap",
+      error: "A management key does not spend, so it has no spend limit; leave it out",
       path: ["cap_credits"],
     });
 
@@ -70,7 +70,7 @@ const changeFields = (deps: KeyDeps) =>
   });
 
 /** A period of a newer contract stays a number, which no rule lets pass. */
-const periodGiven = (period: SpendPeriod) => {
+const knownPeriod = (period: SpendPeriod) => {
   const known = periodOf(period);
   return known === undefined ? period : known;
 };
@@ -90,8 +90,8 @@ export function keysRpc(deps: KeyDeps): RpcService {
     async getAccount({ accountId }) {
       return { account: messageOfAccount(await requireAccount(deps, accountId)) };
     },
-    async renameAccount({ accountId, ...given }) {
-      const { name } = parseRequest(accountFields, { name: given.name });
+    async renameAccount({ accountId, ...sent }) {
+      const { name } = parseRequest(accountFields, { name: sent.name });
       await renameAccount(deps, accountId, name);
       return {};
     },
@@ -156,7 +156,7 @@ function changeOf(deps: KeyDeps, { name, active, cap, period, expiry }: UpdateKe
     active,
     ...(cap.case === "capCredits" ? { cap_credits: cap.value } : {}),
     ...(cap.case === "noCap" ? { no_cap: cap.value } : {}),
-    ...(period === SpendPeriod.UNSPECIFIED ? {} : { period: periodGiven(period) }),
+    ...(period === SpendPeriod.UNSPECIFIED ? {} : { period: knownPeriod(period) }),
     ...(expiry.case === "expiresAt" ? { expires_at: Number(expiry.value) } : {}),
     ...(expiry.case === "neverExpires" ? { never_expires: expiry.value } : {}),
   });

@@ -89,7 +89,7 @@ function changed(key: ApiKey, change: KeyChange): ApiKey {
   const withoutCap = change.capCredits === null ? { period: null } : {};
   const next = { ...key, ...withoutCap, ...change };
   if (next.kind === "management" && next.capCredits !== null) {
-    throw invalid("cap_credits", "A management key spends nothing and takes no cap");
+    throw invalid("cap_credits", "A management key does not spend, so it has no spend limit; leave it out");
   }
   if (next.period !== null && next.capCredits === null) {
     throw invalid("period", `The period ${next.period} needs a spend limit to apply to`);

@@ -14,7 +14,7 @@ function queueProvider(...answers: (Progress | ProviderError)[]) {
   const calls: string[] = [];
   const provider: MediaProvider = {
     name: "queue",
-    makes: {},
+    kinds: {},
     poll: async ({ job }) => {
       calls.push(`poll ${job}`);
       const answer = answers.shift() ?? pending;
@@ -33,8 +33,8 @@ function queueProvider(...answers: (Progress | ProviderError)[]) {
   const run = (
     signal: AbortSignal = new AbortController().signal,
     clock: Timer = systemClock,
-    givenUp: AbortSignal = new AbortController().signal,
-  ) => runJob({ provider, clock, signal, givenUp, saveOperation }, async () => pending);
+    cancelled: AbortSignal = new AbortController().signal,
+  ) => runJob({ provider, clock, signal, cancelled, saveOperation }, async () => pending);
   const lose = () => {
     ours = false;
   };
@@ -102,17 +102,17 @@ describe("a job of a queue", () => {
   });
 
   test("of a client that cancels during a pause, it is cancelled before the next poll", async () => {
-    const givenUp = new AbortController();
+    const cancelled = new AbortController();
     const pauses: number[] = [];
     const clock: Timer = {
       now: () => 0,
       sleep: async (ms) => {
         pauses.push(ms);
-        if (pauses.length === 3) givenUp.abort();
+        if (pauses.length === 3) cancelled.abort();
       },
     };
     const { run, calls } = queueProvider(pending, pending, fail("failed"));
-    await expect(run(undefined, clock, givenUp.signal)).rejects.toMatchObject({ kind: "cancelled" });
+    await expect(run(undefined, clock, cancelled.signal)).rejects.toMatchObject({ kind: "cancelled" });
     expect(calls).toEqual(["save j1", "poll j1", "poll j1", "cancel j1", "poll j1"]);
   });
 

@@ -26,7 +26,7 @@ export interface JobRun {
    * Aborted when the client cancels. It does not interrupt a submission, because its operation must be recorded. The
    * job is polled further: only its provider confirms a cancellation.
    */
-  readonly givenUp?: AbortSignal;
+  readonly cancelled?: AbortSignal;
   /** Stores an operation for a later process. @returns false if the job has passed to another process */
   readonly saveOperation: (operation: Operation) => Promise<boolean>;
   /** Called with the progress in whole percent, at each report of the provider. */
@@ -56,7 +56,7 @@ async function follow(run: JobRun, begun: Progress, saved: Operation | undefined
       known = operation;
     }
     if (progress.percent !== undefined) run.progressed?.(progress.percent);
-    if (run.givenUp?.aborted && !isCancelling) {
+    if (run.cancelled?.aborted && !isCancelling) {
       isCancelling = (await requestCancellation(run, operation)) === undefined;
       waited = 0;
     }
@@ -90,10 +90,10 @@ function pauseBefore({ pollAfterMs }: Pending, waited: number): number {
 
 /** @returns the same progress if the client cancels during the pause */
 async function pollOnce(run: JobRun, pending: Pending, pause: number): Promise<Progress> {
-  const { provider, clock, signal, givenUp } = run;
-  const isCancellable = givenUp !== undefined && !givenUp.aborted;
-  await clock.sleep(pause, isCancellable ? AbortSignal.any([signal, givenUp]) : signal);
-  if (isCancellable && givenUp.aborted && !signal.aborted) return pending;
+  const { provider, clock, signal, cancelled } = run;
+  const isCancellable = cancelled !== undefined && !cancelled.aborted;
+  await clock.sleep(pause, isCancellable ? AbortSignal.any([signal, cancelled]) : signal);
+  if (isCancellable && cancelled.aborted && !signal.aborted) return pending;
   try {
     if (!signal.aborted) return await provider.poll(pending.operation, signal);
   } catch (error) {
@@ -103,13 +103,13 @@ async function pollOnce(run: JobRun, pending: Pending, pause: number): Promise<P
       return { ...pending, pollAfterMs: error.retryAfterMs ?? pause * 2 };
     }
   }
-  throw await giveUp(run, pending.operation);
+  throw await abort(run, pending.operation);
 }
 
 /**
  * After its time limit the job is cancelled. At the stop of this process it is not: the next process continues it.
  */
-async function giveUp(run: JobRun, operation: Operation): Promise<ProviderError> {
+async function abort(run: JobRun, operation: Operation): Promise<ProviderError> {
   const { provider, signal } = run;
   if (!isTimeout(signal)) return left(provider, "left while it ran");
   const cause = await requestCancellation(run, operation);

@@ -22,7 +22,7 @@ export class FilmQueue {
 
   readonly provider: MediaProvider = {
     name: "queue",
-    makes: {
+    kinds: {
       video: {
         mostAtOnce: 1,
         submit: async ({ inputs }) => {

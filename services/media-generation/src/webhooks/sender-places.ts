@@ -1,5 +1,5 @@
 // SenderPlaces bound the attempts that run at the same time: in this process, for each account, for each receiver. A slow
-// receiver fills its own places only, and an account leaves as many places free as it uses.
+// receiver fills its own places only, and an account uses at most the half of all places.
 import type { Delivery } from "./delivery.ts";
 
 const PLACES = 64;

@@ -1,5 +1,5 @@
-// Signing secrets and signatures of Standard Webhooks. A receiver that knows one of the account's secrets can check that
-// a body comes from this router, and when.
+// Signing secrets and signatures of Standard Webhooks. A receiver with one of the account's secrets can prove origin and
+// time of a body.
 import { createHmac, randomBytes } from "node:crypto";
 
 const SECRET_BYTES = 32;

@@ -80,7 +80,7 @@ export class WebhookSender {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
-  /** Deletes the deliveries whose term in the log is over. */
+  /** Deletes deliveries at the end of their term in the log. */
   async sweep(): Promise<void> {
     const { deliveries, clock } = this.#options;
     const before = clock.now() - LOG_TERM_MS;

@@ -9,7 +9,7 @@ import { requireRole } from "../../door/authorize.ts";
 import { accountOf, type Handlers, signedInOf } from "../../door/console-call.ts";
 import { endOfWindow } from "../../requests/days.ts";
 import { pageLimit } from "../../requests/pages.ts";
-import { recordDeed } from "../audit.ts";
+import { recordAudit } from "../audit.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -58,7 +58,7 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
         }),
       );
       const record = await recordOf(accountId, key);
-      await recordDeed(deps, call, { action: "key.created", subject: record.id, detail: { name, kind } });
+      await recordAudit(deps, call, { action: "key.created", subject: record.id, detail: { name, kind } });
       return { key: record, secret };
     },
     changeKey: async (call) => {
@@ -80,7 +80,7 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
       const detail = Object.fromEntries(
         Object.entries(call.body).map(([field, value]) => [field, String(value)]),
       );
-      await recordDeed(deps, call, { action: "key.changed", subject: keyId, detail });
+      await recordAudit(deps, call, { action: "key.changed", subject: keyId, detail });
       return recordOf(accountId, key);
     },
     rotateKey: async (call) => {
@@ -102,7 +102,7 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
       }
       const record = await recordOf(accountId, key);
       const detail = { new_key: record.id, overlap_hours: String(call.body.overlap_hours) };
-      await recordDeed(deps, call, { action: "key.rotated", subject: keyId, detail });
+      await recordAudit(deps, call, { action: "key.rotated", subject: keyId, detail });
       return { key: record, secret };
     },
     deleteKey: async (call) => {
@@ -110,7 +110,7 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
       const { id: keyId = "" } = call.params;
       const { kind, name } = await findKey(accountId, keyId, call.role);
       await keys.deleteKey({ accountId, keyId, kind });
-      await recordDeed(deps, call, { action: "key.deleted", subject: keyId, detail: { name } });
+      await recordAudit(deps, call, { action: "key.deleted", subject: keyId, detail: { name } });
       return undefined;
     },
     issueWebToken: async (call) => {

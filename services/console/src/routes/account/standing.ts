@@ -13,11 +13,11 @@ export function standingRoutes({
       const accountId = accountOf(call);
       const { suspended } = await billing.getCredits({ accountId });
       if (!suspended) return { suspension: null };
-      const deed = await operators.lastSuspension(accountId);
+      const event = await operators.lastSuspension(accountId);
       return {
         suspension: {
-          since: deed?.at.toISOString() ?? null,
-          reason: deed?.reason ?? null,
+          since: event?.at.toISOString() ?? null,
+          reason: event?.reason ?? null,
           contact: config.CONSOLE_CONTACT ?? null,
         },
       };
