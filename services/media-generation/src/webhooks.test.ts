@@ -143,6 +143,15 @@ describe("the end of a job", () => {
     expect((await media.logged(body.id)).body).toMatchObject({ status: "succeeded", cost: 0.01 });
   });
 
+  test("goes to the default when the address of a form is empty", async () => {
+    queue.done = true;
+    await rpc().setWebhookReceiver({ accountId, url: hook("/account") });
+    const form = new FormData();
+    for (const [name, value] of Object.entries({ ...fox, callback_url: "" })) form.append(name, value);
+    expect((await fetch(media.url() + VIDEOS, { method: "POST", body: form })).status).toBe(202);
+    expect((await received(1)).map(({ path }) => path)).toEqual(["/account"]);
+  });
+
   test("goes to the default of the key, else of the account, else nowhere", async () => {
     queue.done = true;
     await media.generate(fox, VIDEOS);

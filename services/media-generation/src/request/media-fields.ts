@@ -48,7 +48,9 @@ export const mediaFields = {
     .meta({ maxLength: MOST_URL_CHARACTERS })
     .describe(
       "address of the webhook about the end of an asynchronous request; when absent the default of the key or account",
-    ),
+    )
+    // A form also sends its empty fields.
+    .transform((url) => url || undefined),
   stream: z
     .boolean({ error: "stream must be false" })
     .refine((stream) => !stream, "stream must be false: images and videos are answered when they are whole")
