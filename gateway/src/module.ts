@@ -114,8 +114,8 @@ export const gatewayModule = defineModule({
       });
     }
     await app.register(async (routes) => {
-      routes.setErrorHandler((error, { principal, raw }) => {
-        throw principal === null ? error : failureOf(raw.url ?? "", error);
+      routes.setErrorHandler((error, { principal, raw, method }) => {
+        throw principal === null ? error : failureOf(raw.url ?? "", method, error);
       });
       for (const [module, points] of mounted) {
         await routes.register(async (scope) => {
@@ -196,7 +196,7 @@ function countRequests(app: FastifyInstance, metrics: Registry): void {
   });
   app.addHook("onResponse", (request, reply, done) => {
     running -= 1;
-    const route = rowOf(request.raw.url ?? "")?.prefix ?? "other";
+    const route = rowOf(request.raw.url ?? "", request.method)?.prefix ?? "other";
     requests.inc({ route, status: `${Math.floor(reply.statusCode / 100)}xx` });
     durations.observe({ route }, reply.elapsedTime / 1_000);
     done();
