@@ -3,8 +3,8 @@
 import { createRequire } from "node:module";
 import { checkGeneratedCode } from "./generated-code.ts";
 import { checkGuidePages } from "./guide-pages.ts";
-import { checkApi, checkContract } from "./last-release.ts";
 import { checkRegularExpressions } from "./regular-expressions.ts";
+import { checkApi, checkContract } from "./release/last-release.ts";
 import { checkSettingsPages } from "./settings-pages.ts";
 import { ROOT, runTool, ToolError } from "./tool.ts";
 import { checkWords } from "./words.ts";

@@ -20,19 +20,19 @@ import {
 import type { FastifyInstance } from "fastify";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { admitRequests } from "./admit-request.ts";
-import { REFERENCE_PATHS, serveReference } from "./api-reference.ts";
-import { authenticator, strangerFinder } from "./authenticate.ts";
-import { answerLimits, connectionLimits } from "./bound-connections.ts";
-import { compressAnswers } from "./compress-answers.ts";
+import { compressAnswers } from "./answers/compress-answers.ts";
+import { authenticator, strangerFinder } from "./callers/authenticate.ts";
+import { SignedInPeople } from "./callers/signed-in-people.ts";
+import { VerifiedKeys } from "./callers/verified-keys.ts";
 import { type GatewayConfig, gatewayConfig } from "./config.ts";
-import { OPENAPI_PATH, serveOpenApi } from "./openapi.ts";
-import { LocalRateLimiter } from "./rate-limit-local.ts";
-import { RedisRateLimiter } from "./rate-limit-redis.ts";
-import { RequestLimits } from "./request-limits.ts";
+import { answerLimits, connectionLimits } from "./connections/bound-connections.ts";
+import { REFERENCE_PATHS, serveReference } from "./description/api-reference.ts";
+import { OPENAPI_PATH, serveOpenApi } from "./description/openapi.ts";
+import { LocalRateLimiter } from "./limits/rate-limit-local.ts";
+import { RedisRateLimiter } from "./limits/rate-limit-redis.ts";
+import { RequestLimits } from "./limits/request-limits.ts";
+import { TrustedProxies } from "./network/trusted-proxies.ts";
 import { describedModules, failureOf, mountPoints, routeTable, rowOf } from "./routes.ts";
-import { SignedInPeople } from "./signed-in-people.ts";
-import { TrustedProxies } from "./trusted-proxies.ts";
-import { VerifiedKeys } from "./verified-keys.ts";
 import { openWebApplication, type WebApplication } from "./web-application.ts";
 
 const PREFLIGHT_KEPT_SECONDS = 86_400;
@@ -114,8 +114,8 @@ export const gatewayModule = defineModule({
       });
     }
     await app.register(async (routes) => {
-      routes.setErrorHandler((error, { principal, raw }) => {
-        throw principal === null ? error : failureOf(raw.url ?? "", error);
+      routes.setErrorHandler((error, { principal, raw, method }) => {
+        throw principal === null ? error : failureOf(raw.url ?? "", method, error);
       });
       for (const [module, points] of mounted) {
         await routes.register(async (scope) => {
@@ -196,7 +196,7 @@ function countRequests(app: FastifyInstance, metrics: Registry): void {
   });
   app.addHook("onResponse", (request, reply, done) => {
     running -= 1;
-    const route = rowOf(request.raw.url ?? "")?.prefix ?? "other";
+    const route = rowOf(request.raw.url ?? "", request.method)?.prefix ?? "other";
     requests.inc({ route, status: `${Math.floor(reply.statusCode / 100)}xx` });
     durations.observe({ route }, reply.elapsedTime / 1_000);
     done();
