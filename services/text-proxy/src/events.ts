@@ -197,7 +197,7 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
     notTrusted: (order, cost, trusted) => {
       notTrusted.inc();
       const amounts = { cost: formatPicoUsd(cost), trusted: formatPicoUsd(trusted) };
-      log.error({ ...named(order), ...amounts }, "an upstream bills more than can be believed");
+      log.error({ ...named(order), ...amounts }, "an upstream bills more than the trusted cost");
     },
     notKept: () => notKept.inc(),
     replayed: () => replayed.inc(),
