@@ -239,7 +239,7 @@ async function prepare(
     outputs: kept ? Array.from({ length: count }, () => createMediaName(format)) : [],
     asynchronous,
     // The number of jobs depends on the provider, and a resuming process does not have it.
-    severalBills: count > 1,
+    hasSeveralBills: count > 1,
     createdAt,
     deadlineAt: clock.now() + holdForMs[asked.kind] + (sources.length === 0 ? 0 : BRINGING_MS),
   };
