@@ -2,8 +2,8 @@
 // repairs its own findings. Each step prints one line; a failed step also shows the output of its tool.
 import { createRequire } from "node:module";
 import { checkGeneratedCode } from "./generated-code.ts";
-import { checkApi, checkContract } from "./last-release.ts";
 import { checkRegularExpressions } from "./regular-expressions.ts";
+import { checkApi, checkContract } from "./release/last-release.ts";
 import { checkSettingsPages } from "./settings-pages.ts";
 import { ROOT, runTool, ToolError } from "./tool.ts";
 import { checkWords } from "./words.ts";

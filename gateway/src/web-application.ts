@@ -6,7 +6,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { OperatorError } from "@gr/runtime";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { REFERENCE_PAGE } from "./api-reference.ts";
+import { REFERENCE_PAGE } from "./description/api-reference.ts";
 import { routeTable } from "./routes.ts";
 
 /** Placeholder of the nonce in the start page. */

@@ -14,7 +14,6 @@ import { startSimulator } from "@gr/simulator";
 import { freePort } from "@gr/testing";
 import { compareImages, startPictureProvider } from "./images.ts";
 import { closedLoop, firstBytes, openLoop, type Target } from "./load.ts";
-import { PORTKEY_NAME, portkeyHeaders, startPortkey } from "./portkey.ts";
 import {
   canPin,
   cpuMicrosUnder,
@@ -25,8 +24,9 @@ import {
   residentMegabytes,
 } from "./processes.ts";
 import { profileRequests } from "./profile.ts";
-import { type Contestant, chatBody, endChild, startRouterPinned, type Upstreams } from "./router.ts";
 import { medians, type Row, table } from "./table.ts";
+import { PORTKEY_NAME, portkeyHeaders, startPortkey } from "./targets/portkey.ts";
+import { type Contestant, chatBody, endChild, startRouterPinned, type Upstreams } from "./targets/router.ts";
 
 const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 3);
 const SECONDS = Number(process.env["BENCH_SECONDS"] ?? 3);
@@ -173,7 +173,7 @@ async function startReceiver() {
 async function startYardstick(kind: "undici" | "fastify", upstream: string) {
   const port = await freePort();
   const [command, args] = onCore(ROUTER_CORE, process.execPath, [
-    source("./yardstick.ts"),
+    source("./targets/yardstick.ts"),
     kind,
     upstream,
     String(port),

@@ -2,8 +2,9 @@
 // Their revision is raised before the call to billing. So no update revives a deleted key, whether it runs at the same
 // time or reaches billing late.
 import { ServiceError } from "@gr/proto";
+import { isUuid } from "@gr/runtime";
 import type { ApiKey, KeyKind } from "../records/key.ts";
-import { isUuid, type KeyDeps } from "./key-deps.ts";
+import type { KeyDeps } from "./key-deps.ts";
 import { putSpenderOf } from "./spender.ts";
 
 /** A key, and the account that it must belong to. */
