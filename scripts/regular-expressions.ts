@@ -30,17 +30,17 @@ const EXCEPTIONS: readonly Exception[] = [
     reason: OWN_FIGURES,
   },
   {
-    file: "scripts/takes-away.ts",
+    file: "scripts/removals.ts",
     source: String.raw`--[^\n]*|\/\*[\s\S]*?\*\/`,
     reason: OWN_MIGRATIONS,
   },
   {
-    file: "scripts/takes-away.ts",
+    file: "scripts/removals.ts",
     source: String.raw`\bALTER\s+TABLE\b[^;]*\bDROP\s+(?!CONSTRAINT|DEFAULT|NOT\s+NULL|EXPRESSION|IDENTITY)\w`,
     reason: OWN_MIGRATIONS,
   },
   {
-    file: "scripts/takes-away.ts",
+    file: "scripts/removals.ts",
     source: String.raw`\bADD\s+(COLUMN\s+)?(IF\s+NOT\s+EXISTS\s+)?\w+(?![^,;]*\bDEFAULT\b)[^,;]*\bNOT\s+NULL\b`,
     reason: OWN_MIGRATIONS,
   },

@@ -364,6 +364,13 @@ describe("the repository", () => {
     expect(index.filter((line) => line.startsWith("| ["))).toEqual(rows);
   });
 
+  test("each decision states the figure that decided it, or the reason why there is none", () => {
+    const records = tracked.filter((file) => /^docs\/decisions\/\d{4}-/.test(file));
+    expect(
+      records.filter((file) => !/^\*\*(Deciding figures?\.|No figure:)\*\* \S/m.test(read(file))),
+    ).toEqual([]);
+  });
+
   test("every file that a document links to exists", () => {
     const documents = tracked.filter((file) => file.endsWith(".md"));
     const broken = documents.flatMap((file) =>

@@ -14,12 +14,12 @@ export function connectionLimits(
 ): Partial<ConnectionLimits> {
   const refusals = new Counter({
     name: "connection_refusals_total",
-    help: "New connections closed at once, since all places were taken by connections with a running request",
+    help: "New connections closed at once, because every place had a running request",
     registers: [metrics],
   });
   const idle = new Counter({
     name: "idle_connections_closed_total",
-    help: "Idle connections closed for new ones, since all places were taken",
+    help: "Idle connections closed in favour of new ones, because all places were in use",
     registers: [metrics],
   });
   const { MAX_CONNECTIONS_PER_ADDRESS: most } = config;

@@ -86,7 +86,7 @@ describe.each(topologies)("answers, %s", (topology) => {
 
   test("a stream of events is never held back by a compressor", async () => {
     ring.stage.reset();
-    ring.stage.goOn.resolve();
+    ring.stage.released.resolve();
     const { headers, bytes } = await send(CHAT, ACCEPT, { do: "stream" });
     expect(headers["content-encoding"]).toBeUndefined();
     expect(String(bytes)).toBe("data: first\n\ndata: second\n\n");

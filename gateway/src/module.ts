@@ -12,10 +12,10 @@ import {
   createHttpApp,
   defineModule,
   drainHttpApp,
-  knowConnection,
   LAST_WORDS_MS,
   listenError,
   openRedis,
+  trustConnection,
 } from "@gr/runtime";
 import type { FastifyInstance } from "fastify";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
@@ -104,7 +104,7 @@ export const gatewayModule = defineModule({
     );
     app.addHook("onRequest", (request, reply, done) => {
       if (request.principal === null) admitStranger(request);
-      else knowConnection(request, reply);
+      else trustConnection(request, reply);
       done();
     });
     if (pages !== undefined) {

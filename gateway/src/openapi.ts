@@ -63,7 +63,7 @@ export function buildOpenApi(parts: readonly Record<string, object>[]): OpenApiD
         "One API in front of many image, video and text models, with prepaid credits and API keys.",
       license: { name: "Apache License 2.0", identifier: "Apache-2.0" },
     },
-    servers: [{ url: "/", description: "Where this description was read" }],
+    servers: [{ url: "/", description: "Address of this description" }],
     paths,
     components: {
       securitySchemes,
@@ -176,10 +176,10 @@ const idempotencyKey = {
   in: "header",
   required: false,
   description:
-    "Chosen by the client, a new one for each request. It belongs to the API key that the request is sent with; of a web token, " +
-    "to the person. For 24 hours the request runs and is charged at most once under it: " +
-    "sent again, it is answered as the first time (Idempotency-Replayed: true), or with 409 while it is still running. " +
-    "Another request under the same key is 422. A request that failed leaves its key free.",
+    "Random value of the client, a new one for each request. It belongs to the API key of the request; for a web token, " +
+    "to the person. For 24 hours the router runs and charges the request at most once: " +
+    "a repeat receives the first answer (Idempotency-Replayed: true), or 409 while the request is still running. " +
+    "A different request with the same key is refused with 422. After a failed request its key is free.",
   schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x20-\\x7e]+$" },
 };
 
@@ -188,23 +188,23 @@ const maxCost = {
   in: "header",
   required: false,
   description:
-    "The most that the request may cost, in USD. When its bound, which POST /v1/quote/… answers, is higher, it is refused with " +
-    "400 (max_cost_exceeded), and nothing is sent or charged.",
+    "Maximum cost of the request in USD. If the highest possible cost, as quoted by POST /v1/quote/…, is above it, the router " +
+    "answers 400 (max_cost_exceeded), and sends and charges nothing.",
   schema: { type: "string", pattern: "^\\d{1,12}(\\.\\d{1,12})?$" },
 };
 
 const idempotencyReplayed = {
-  description: "Present when this is the answer of an earlier request with the same Idempotency-Key.",
+  description: "Present if this is the answer of an earlier request with the same Idempotency-Key.",
   schema: { type: "string", enum: ["true"] },
 };
 
 const requestId = {
-  description: "Names this request, in the log of the account and to whoever is asked about it.",
+  description: "Id of this request, in the log of the account and for questions to the operator.",
   schema: { type: "string", format: "uuid" },
 };
 
 const retryAfter = {
-  description: "After how many seconds it may be worth to come again, where that is known.",
+  description: "Seconds until a retry can help, if known.",
   schema: { type: "integer", minimum: 1 },
 };
 

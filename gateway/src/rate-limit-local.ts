@@ -27,7 +27,7 @@ export class LocalRateLimiter implements RateLimiter {
     this.#maxSubjects = maxSubjects;
   }
 
-  take({ counts }: Claim, now: number): Decision {
+  spend({ counts }: Claim, now: number): Decision {
     const nowUs = now * MS_US;
     const backlogsUs: number[] = [];
     let admitted = true;

@@ -31,10 +31,10 @@ async function newLimiter(url: string = line.url, commandTimeoutMs = 10_000): Pr
   return new RedisRateLimiter(redis, new LocalRateLimiter(), log);
 }
 
-function takeMany(limiters: readonly RedisRateLimiter[], count: number): Promise<Decision[]> {
+function spendMany(limiters: readonly RedisRateLimiter[], count: number): Promise<Decision[]> {
   return Promise.all(
     limiters.flatMap((limiter) =>
-      Array.from({ length: count }, () => limiter.take(claimOf("key"), clock.now())),
+      Array.from({ length: count }, () => limiter.spend(claimOf("key"), clock.now())),
     ),
   );
 }
@@ -55,7 +55,7 @@ afterEach(async () => {
 
 test("three gateways at the same time admit the limit together, exactly", async () => {
   const limiters = [await newLimiter(), await newLimiter(), await newLimiter()];
-  const decisions = await takeMany(limiters, 40);
+  const decisions = await spendMany(limiters, 40);
   expect(admittedOf(decisions)).toBe(limit.burst);
   const left = decisions.filter(({ admitted }) => admitted).map(({ remaining }) => remaining);
   expect(left.sort((a, b) => a - b)).toEqual(Array.from({ length: limit.burst }, (_, index) => index));
@@ -63,7 +63,7 @@ test("three gateways at the same time admit the limit together, exactly", async 
 
 test("a key of Redis lives no longer than it means anything, and lies in the slot of its subject", async () => {
   const limiter = await newLimiter();
-  await limiter.take(claimOf("key"), clock.now());
+  await limiter.spend(claimOf("key"), clock.now());
   const [name = "", ...others] = await direct.keys("*");
   expect(others).toEqual([]);
   expect(name).toMatch(/\{key\}/);
@@ -80,7 +80,7 @@ test("all counts of a request, and the revocation of its key, lie in the slot of
     { rule: account, subject: "owner" },
   ];
   await direct.set("revoked:{owner}key", "1", "PX", 15_000);
-  const decision = await limiter.take({ counts, owner: "owner", keyId: "key" }, clock.now());
+  const decision = await limiter.spend({ counts, owner: "owner", keyId: "key" }, clock.now());
   expect(decision).toMatchObject({ admitted: true, revoked: true });
   expect((await direct.keys("*")).sort()).toEqual([
     "rate-limit:account:{owner}",
@@ -91,41 +91,41 @@ test("all counts of a request, and the revocation of its key, lie in the slot of
 
 test("an emptied Redis that has forgotten the script too is given it again", async () => {
   const limiter = await newLimiter();
-  await takeMany([limiter], 10);
+  await spendMany([limiter], 10);
   await direct.flushdb();
   await direct.script("FLUSH");
-  const decisions = await takeMany([limiter], limit.burst + 5);
+  const decisions = await spendMany([limiter], limit.burst + 5);
   expect(admittedOf(decisions)).toBe(limit.burst);
 });
 
 test.each(["freeze", "cut"] as const)(
   "%s: nobody is refused, then the limits are shared again",
   async (outage) => {
-    await takeMany([await newLimiter()], limit.burst);
+    await spendMany([await newLimiter()], limit.burst);
     const limiter = await newLimiter(line.url, 500);
     line[outage]();
     // Counted by this process alone, which has no earlier request.
-    const during = await takeMany([limiter], limit.burst + 5);
+    const during = await spendMany([limiter], limit.burst + 5);
     expect(admittedOf(during)).toBe(limit.burst);
     // For some time Redis is not called, and no request waits for it.
-    expect(limiter.take(claimOf("another key"), clock.now())).not.toBeInstanceOf(Promise);
+    expect(limiter.spend(claimOf("another key"), clock.now())).not.toBeInstanceOf(Promise);
     // Then one request calls Redis, and the others do not wait with it.
     clock.advance(1_000);
-    const asking = limiter.take(claimOf("another key"), clock.now());
+    const asking = limiter.spend(claimOf("another key"), clock.now());
     expect(asking).toBeInstanceOf(Promise);
-    expect(limiter.take(claimOf("another key"), clock.now())).not.toBeInstanceOf(Promise);
+    expect(limiter.spend(claimOf("another key"), clock.now())).not.toBeInstanceOf(Promise);
     expect((await asking).admitted).toBe(true);
     line.mend();
     await until(
       async () => {
         clock.advance(1_000);
-        await limiter.take(claimOf("a third key"), clock.now());
+        await limiter.spend(claimOf("a third key"), clock.now());
         return (await direct.keys("*{a third key}")).length === 1;
       },
       { timeoutMs: 60_000 },
     );
     // Redis remembers its earlier counts.
-    const after = await takeMany([limiter], 5);
+    const after = await spendMany([limiter], 5);
     expect(admittedOf(after)).toBe(0);
   },
 );
@@ -133,10 +133,10 @@ test.each(["freeze", "cut"] as const)(
 test("a Redis that answers nonsense is one that does not answer", async () => {
   const limiter = await newLimiter();
   await direct.lpush("rate-limit:test:{key}", "not a time");
-  expect(admittedOf(await takeMany([limiter], limit.burst + 1))).toBe(limit.burst);
+  expect(admittedOf(await spendMany([limiter], limit.burst + 1))).toBe(limit.burst);
 });
 
 test("a Redis that was never there changes nothing", async () => {
   const limiter = await newLimiter(`redis://127.0.0.1:${await freePort()}`);
-  expect(admittedOf(await takeMany([limiter], limit.burst + 1))).toBe(limit.burst);
+  expect(admittedOf(await spendMany([limiter], limit.burst + 1))).toBe(limit.burst);
 });

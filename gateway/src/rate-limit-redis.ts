@@ -41,21 +41,21 @@ const MESSAGES = {
 };
 
 export class RedisRateLimiter implements RateLimiter {
-  readonly #take: RedisScript;
+  readonly #spend: RedisScript;
   readonly #local: RateLimiter;
   readonly #gate: RedisGate;
 
   /** @param local decides while Redis does not answer. */
   constructor(redis: Redis, local: RateLimiter, log: Logger) {
-    this.#take = redisScript(redis, "takeRate", TAKE);
+    this.#spend = redisScript(redis, "takeRate", TAKE);
     this.#local = local;
     this.#gate = new RedisGate(log, MESSAGES);
   }
 
-  take(claim: Claim, now: number): Decision | Promise<Decision> {
+  spend(claim: Claim, now: number): Decision | Promise<Decision> {
     const asked = this.#gate.ask(now, () => this.#ask(claim));
-    if (asked === undefined) return this.#local.take(claim, now);
-    return asked.then((decision) => decision ?? this.#local.take(claim, now));
+    if (asked === undefined) return this.#local.spend(claim, now);
+    return asked.then((decision) => decision ?? this.#local.spend(claim, now));
   }
 
   async #ask({ counts, owner, keyId }: Claim): Promise<Decision> {
@@ -66,7 +66,7 @@ export class RedisRateLimiter implements RateLimiter {
       values.push(rule.intervalUs, rule.windowUs);
     }
     if (keyId !== undefined) keys.push(`revoked:{${owner}}${keyId}`);
-    const [revoked, admitted, ...backlogsUs] = integersOf(await this.#take(keys, values), counts.length + 2);
+    const [revoked, admitted, ...backlogsUs] = integersOf(await this.#spend(keys, values), counts.length + 2);
     return { ...decisionOf(counts, admitted === 1, backlogsUs), revoked: revoked === 1 };
   }
 }

@@ -26,7 +26,7 @@ function single(subject: string, limit: RateRule): Claim {
 
 interface Bench {
   readonly limiter: RateLimiter;
-  take(claim: Claim): Promise<Decision>;
+  spend(claim: Claim): Promise<Decision>;
   /** Time passes. */
   advance(seconds: number): Promise<void>;
   forgetEverything(): Promise<void>;
@@ -41,7 +41,7 @@ async function localBench(): Promise<Bench> {
     get limiter() {
       return limiter;
     },
-    take: async (claim) => limiter.take(claim, clock.now()),
+    spend: async (claim) => limiter.spend(claim, clock.now()),
     advance: async (seconds) => clock.advance(seconds * 1_000),
     forgetEverything: async () => {
       limiter = new LocalRateLimiter();
@@ -53,7 +53,7 @@ async function localBench(): Promise<Bench> {
 
 /** A local limiter that must not be needed. */
 const unused: RateLimiter = {
-  take: () => {
+  spend: () => {
     throw new Error("Redis was not asked");
   },
 };
@@ -65,8 +65,8 @@ async function redisBench(): Promise<Bench> {
   const limiter = new RedisRateLimiter(redis, unused, log);
   return {
     limiter,
-    take: async (claim) => limiter.take(claim, Date.now()),
-    advance: (seconds) => makeEarlier(redis, seconds),
+    spend: async (claim) => limiter.spend(claim, Date.now()),
+    advance: (seconds) => advanceRedis(redis, seconds),
     forgetEverything: flush,
     slackUs: SLACK_US,
     close: () => redis.disconnect(),
@@ -74,16 +74,16 @@ async function redisBench(): Promise<Bench> {
 }
 
 /** Moves every entry into the past, which is equivalent to the passing of time. */
-async function makeEarlier(redis: Redis, seconds: number): Promise<void> {
+async function advanceRedis(redis: Redis, seconds: number): Promise<void> {
   for (const key of await redis.keys("*")) {
     const fullAt = Number(await redis.get(key)) - seconds * 1_000_000;
     await redis.set(key, String(fullAt), "KEEPTTL");
   }
 }
 
-async function takeMany(bench: Bench, count: number, subject: string, limit: RateRule): Promise<boolean[]> {
+async function spendMany(bench: Bench, count: number, subject: string, limit: RateRule): Promise<boolean[]> {
   const admitted: boolean[] = [];
-  for (let i = 0; i < count; i += 1) admitted.push((await bench.take(single(subject, limit))).admitted);
+  for (let i = 0; i < count; i += 1) admitted.push((await bench.spend(single(subject, limit))).admitted);
   return admitted;
 }
 
@@ -112,42 +112,42 @@ describe.each([
 
   test("a burst is admitted whole, then one request for each interval", async () => {
     const limit = rule(5);
-    expect(await takeMany(bench, 7, subject, limit)).toEqual([...times(5, true), ...times(2, false)]);
+    expect(await spendMany(bench, 7, subject, limit)).toEqual([...times(5, true), ...times(2, false)]);
     for (let i = 0; i < 3; i += 1) {
       await bench.advance(INTERVAL_S);
-      expect(await takeMany(bench, 2, subject, limit)).toEqual([true, false]);
+      expect(await spendMany(bench, 2, subject, limit)).toEqual([true, false]);
     }
     await bench.advance(INTERVAL_S * 100);
-    expect(await takeMany(bench, 6, subject, limit)).toEqual([...times(5, true), false]);
+    expect(await spendMany(bench, 6, subject, limit)).toEqual([...times(5, true), false]);
   });
 
   test("refused requests cost nothing", async () => {
     const limit = rule(2);
-    await takeMany(bench, 50, subject, limit);
+    await spendMany(bench, 50, subject, limit);
     await bench.advance(INTERVAL_S);
-    expect(await takeMany(bench, 2, subject, limit)).toEqual([true, false]);
+    expect(await spendMany(bench, 2, subject, limit)).toEqual([true, false]);
   });
 
   test("what is left, the reset and the wait are told exactly", async () => {
     const limit = rule(3);
     for (const used of [1, 2, 3]) {
-      const decision = await bench.take(single(subject, limit));
+      const decision = await bench.spend(single(subject, limit));
       expect(decision).toMatchObject({ admitted: true, remaining: 3 - used, retryAfterUs: 0 });
       expectNear(decision.resetUs, used * INTERVAL_S);
     }
-    const refused = await bench.take(single(subject, limit));
+    const refused = await bench.spend(single(subject, limit));
     expect(refused).toMatchObject({ admitted: false, remaining: 0 });
     expectNear(refused.resetUs, 3 * INTERVAL_S);
     expectNear(refused.retryAfterUs, INTERVAL_S);
     await bench.advance(Math.ceil(refused.retryAfterUs / 1_000_000));
-    expect((await bench.take(single(subject, limit))).admitted).toBe(true);
+    expect((await bench.spend(single(subject, limit))).admitted).toBe(true);
   });
 
   test("subjects and rules do not touch each other", async () => {
     const [one, two] = [rule(1, "one"), rule(1, "two")];
-    expect(await takeMany(bench, 2, subject, one)).toEqual([true, false]);
-    expect(await takeMany(bench, 2, `${subject}, another`, one)).toEqual([true, false]);
-    expect(await takeMany(bench, 2, subject, two)).toEqual([true, false]);
+    expect(await spendMany(bench, 2, subject, one)).toEqual([true, false]);
+    expect(await spendMany(bench, 2, `${subject}, another`, one)).toEqual([true, false]);
+    expect(await spendMany(bench, 2, subject, two)).toEqual([true, false]);
   });
 
   const both = (key: string, keys: RateRule, owners: RateRule): Claim => ({
@@ -162,7 +162,7 @@ describe.each([
     const [keys, owners] = [rule(3, "keys"), rule(4, "owners")];
     const admitted: boolean[] = [];
     for (const key of ["a", "a", "b", "b", "b", "a", "c"]) {
-      admitted.push((await bench.take(both(`${subject} ${key}`, keys, owners))).admitted);
+      admitted.push((await bench.spend(both(`${subject} ${key}`, keys, owners))).admitted);
     }
     expect(admitted).toEqual([true, true, true, true, false, false, false]);
   });
@@ -171,21 +171,21 @@ describe.each([
     const [keys, owners] = [rule(1, "keys"), rule(3, "owners")];
     const [one, other] = [`${subject} 1`, `${subject} 2`];
     for (const admitted of [true, false, false, false]) {
-      expect((await bench.take(both(one, keys, owners))).admitted).toBe(admitted);
+      expect((await bench.spend(both(one, keys, owners))).admitted).toBe(admitted);
     }
     // The account still has two requests, and its other keys keep theirs after the refusal.
-    expect((await bench.take(both(other, keys, owners))).remaining).toBe(0);
-    expect((await bench.take(single(subject, owners))).remaining).toBe(0);
+    expect((await bench.spend(both(other, keys, owners))).remaining).toBe(0);
+    expect((await bench.spend(single(subject, owners))).remaining).toBe(0);
     const fresh = `${subject} 3`;
-    expect((await bench.take(both(fresh, keys, owners))).admitted).toBe(false);
+    expect((await bench.spend(both(fresh, keys, owners))).admitted).toBe(false);
     const alone = { counts: [{ rule: keys, subject: fresh }], owner: subject };
-    expect((await bench.take(alone)).admitted).toBe(true);
+    expect((await bench.spend(alone)).admitted).toBe(true);
   });
 
   test("the decision has the figures of the tighter limit", async () => {
     const [keys, owners] = [rule(2, "keys"), rule(3, "owners")];
     const seen = async (key: string) => {
-      const { count, admitted, remaining } = await bench.take(both(`${subject} ${key}`, keys, owners));
+      const { count, admitted, remaining } = await bench.spend(both(`${subject} ${key}`, keys, owners));
       return [count.rule.name, admitted, remaining];
     };
     expect(await seen("a")).toEqual(["keys", true, 1]);
@@ -194,34 +194,34 @@ describe.each([
     expect(await seen("b")).toEqual(["owners", true, 0]);
     expect(await seen("b")).toEqual(["owners", false, 0]);
     // Both refuse, and the wait is the longer one.
-    const refused = await bench.take(both(`${subject} a`, keys, rule(3, "owners")));
+    const refused = await bench.spend(both(`${subject} a`, keys, rule(3, "owners")));
     expectNear(refused.retryAfterUs, INTERVAL_S);
   });
 
   test("a limit that was lowered holds from the next request on and never waits longer than its own window", async () => {
-    await takeMany(bench, 10, subject, rule(10));
+    await spendMany(bench, 10, subject, rule(10));
     const lower = rule(2);
-    const refused = await bench.take(single(subject, lower));
+    const refused = await bench.spend(single(subject, lower));
     expect(refused.admitted).toBe(false);
     expectNear(refused.retryAfterUs, INTERVAL_S);
     await bench.advance(INTERVAL_S);
-    expect(await takeMany(bench, 2, subject, lower)).toEqual([true, false]);
+    expect(await spendMany(bench, 2, subject, lower)).toEqual([true, false]);
   });
 
   test("a clock that is set back makes nobody wait longer than the window", async () => {
     const limit = rule(2);
-    await takeMany(bench, 3, subject, limit);
+    await spendMany(bench, 3, subject, limit);
     await bench.advance(-1_000_000);
-    expect((await bench.take(single(subject, limit))).admitted).toBe(false);
+    expect((await bench.spend(single(subject, limit))).admitted).toBe(false);
     await bench.advance(INTERVAL_S);
-    expect((await bench.take(single(subject, limit))).admitted).toBe(true);
+    expect((await bench.spend(single(subject, limit))).admitted).toBe(true);
   });
 
   test("losing everything in the middle only admits more", async () => {
     const limit = rule(4);
-    expect(await takeMany(bench, 5, subject, limit)).toEqual([...times(4, true), false]);
+    expect(await spendMany(bench, 5, subject, limit)).toEqual([...times(4, true), false]);
     await bench.forgetEverything();
-    expect(await takeMany(bench, 5, subject, limit)).toEqual([...times(4, true), false]);
+    expect(await spendMany(bench, 5, subject, limit)).toEqual([...times(4, true), false]);
   });
 
   test("any history is decided as the model decides it", async () => {
@@ -249,7 +249,7 @@ describe.each([
             const admitted = before + 4 <= burst * 4;
             const after = admitted ? before + 4 : before;
             backlogs.set(each.subject, after);
-            const decision = await bench.take(single(each.subject, limit));
+            const decision = await bench.spend(single(each.subject, limit));
             expect(decision.admitted).toBe(admitted);
             expect(decision.remaining).toBe(Math.floor((burst * 4 - after) / 4));
             expectNear(decision.resetUs, (after * INTERVAL_S) / 4);
@@ -264,17 +264,17 @@ describe.each([
 
 describe("rate limits in one process", () => {
   test("are decided without a promise", () => {
-    expect(new LocalRateLimiter().take(single("a", rule(1)), 0)).not.toBeInstanceOf(Promise);
+    expect(new LocalRateLimiter().spend(single("a", rule(1)), 0)).not.toBeInstanceOf(Promise);
   });
 
   test("memory is bounded: those quiet for longest are forgotten, and of that rule only", () => {
     const limiter = new LocalRateLimiter(2);
     const [keys, addresses] = [rule(1, "keys"), rule(1, "addresses")];
-    limiter.take(single("key", keys), 0);
-    for (const address of ["1", "2", "3"]) limiter.take(single(address, addresses), 0);
-    expect(limiter.take(single("3", addresses), 0).admitted).toBe(false);
-    expect(limiter.take(single("1", addresses), 0).admitted).toBe(true);
-    expect(limiter.take(single("key", keys), 0).admitted).toBe(false);
+    limiter.spend(single("key", keys), 0);
+    for (const address of ["1", "2", "3"]) limiter.spend(single(address, addresses), 0);
+    expect(limiter.spend(single("3", addresses), 0).admitted).toBe(false);
+    expect(limiter.spend(single("1", addresses), 0).admitted).toBe(true);
+    expect(limiter.spend(single("key", keys), 0).admitted).toBe(false);
   });
 });
 

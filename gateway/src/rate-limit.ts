@@ -53,7 +53,7 @@ export interface RateLimiter {
    * Admits a request if all its counts admit it, and counts it for all of them. A refused request counts for none.
    * @param now Unix milliseconds.
    */
-  take(claim: Claim, now: number): Decision | Promise<Decision>;
+  spend(claim: Claim, now: number): Decision | Promise<Decision>;
 }
 
 const SECOND_US = 1_000_000;

@@ -1,6 +1,6 @@
 // Rate limits as clients meet them, over real HTTP in both topologies, with and without Redis.
 
-import { makeKeySecret } from "@gr/identity";
+import { createKeySecret } from "@gr/identity";
 import { freePort, testRedis } from "@gr/testing";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { type Answer, call, errorOf, open } from "./test/call.ts";
@@ -190,7 +190,7 @@ describe.each(RINGS)(
       expect(response.headers.get("x-ratelimit-limit-requests")).toBe("3");
       expect(response.headers.get("x-ratelimit-remaining-requests")).toBe("2");
       expect(response.headers.get("x-ratelimit-reset-requests")).toMatch(DURATION);
-      ring.stage.goOn.resolve();
+      ring.stage.released.resolve();
       await response.text();
     });
 
@@ -242,14 +242,14 @@ describe.each(RINGS)(
       await exhaust("/v1/models", {});
       const before = ring.keys.lookUps;
       const strangers = Array.from({ length: 30 }, (_, index) => {
-        const key = makeKeySecret("normal");
+        const key = createKeySecret("normal");
         return call(url(index % 2 === 0 ? "/v1/credits" : "/v1/models"), { key });
       });
       const statuses = (await Promise.all(strangers)).map(({ status }) => status);
       // One a second still gets an answer about its key.
-      const told = statuses.filter((status) => status === 401).length;
-      expect(statuses.filter((status) => status === 429)).toHaveLength(statuses.length - told);
-      expect(ring.keys.lookUps - before).toBe(told);
+      const unauthorized = statuses.filter((status) => status === 401).length;
+      expect(statuses.filter((status) => status === 429)).toHaveLength(statuses.length - unauthorized);
+      expect(ring.keys.lookUps - before).toBe(unauthorized);
     });
 
     test("downloads have a limit of their own, preflights none", async () => {

@@ -87,13 +87,13 @@ export class RequestLimits {
       if (principal.kind === "management" || row === undefined) return undefined;
       const { keyId, accountId } = principal;
       const counts = countsOf(this.#rules[row.class], keyId, accountId);
-      return this.#take(reply, { counts, owner: accountId, keyId });
+      return this.#spend(reply, { counts, owner: accountId, keyId });
     }
-    if (row?.class === "downloads") return this.#take(reply, this.#claimOf(request, this.#rules.downloads));
+    if (row?.class === "downloads") return this.#spend(reply, this.#claimOf(request, this.#rules.downloads));
     const person = row?.signsIn === true ? this.#people.find(request) : undefined;
     if (person === undefined) return this.ofStranger(request, reply);
     const counts = countsOf({ narrow: this.#rules.person, wide: undefined }, person, person);
-    return this.#take(reply, { counts, owner: person });
+    return this.#spend(reply, { counts, owner: person });
   }
 
   /** Counts a refused request; above the limits, its answer is the rate limit error instead. */
@@ -118,7 +118,7 @@ export class RequestLimits {
 
   /** Counts a request by its address, with a valid or an invalid key. */
   ofStranger(request: FastifyRequest, reply: FastifyReply): Verdict | Promise<Verdict> {
-    return this.#take(reply, this.#claimOf(request, this.#rules.anonymous), ({ count, admitted }) => {
+    return this.#spend(reply, this.#claimOf(request, this.#rules.anonymous), ({ count, admitted }) => {
       if (!admitted) this.#suspects.set(count.subject, this.#clock.now() + SUSPECT_MS);
     });
   }
@@ -133,21 +133,21 @@ export class RequestLimits {
     return { client: clientNetwork(address), network: widerNetwork(address, this.#ipv4Prefix) };
   }
 
-  #take(
+  #spend(
     reply: FastifyReply,
     claim: Claim,
     note: (decision: Decision) => void = () => undefined,
   ): Verdict | Promise<Verdict> {
     if (claim.counts.length === 0) return undefined;
-    const tell = (decision: Decision): Verdict => {
+    const verdictOf = (decision: Decision): Verdict => {
       note(decision);
-      return this.#tell(reply, decision);
+      return this.#verdictOf(reply, decision);
     };
-    const decision = this.#limiter.take(claim, this.#clock.now());
-    return decision instanceof Promise ? decision.then(tell) : tell(decision);
+    const decision = this.#limiter.spend(claim, this.#clock.now());
+    return decision instanceof Promise ? decision.then(verdictOf) : verdictOf(decision);
   }
 
-  #tell(reply: FastifyReply, decision: Decision): Verdict {
+  #verdictOf(reply: FastifyReply, decision: Decision): Verdict {
     const { rule } = decision.count;
     reply.header("x-ratelimit-limit-requests", String(rule.burst));
     reply.header("x-ratelimit-remaining-requests", String(decision.remaining));

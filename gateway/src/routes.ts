@@ -46,7 +46,7 @@ const quote = { class: "other", access: "normal", spends: false, longestSilenceM
 /** Same message as billing's own. */
 const creditsFailure = {
   reason: "credits_unavailable",
-  message: "Fetching credit information failed; try again shortly.",
+  message: "The router could not read the credits; try again; try again shortly.",
 } as const;
 
 export const routeTable: readonly RouteRow[] = [

@@ -1,7 +1,7 @@
 // Addresses of clients behind proxies: X-Forwarded-For counts from trusted proxies only, read from the right, and a
 // forged one changes nothing.
 import type { IncomingMessage } from "node:http";
-import { makeKeySecret } from "@gr/identity";
+import { createKeySecret } from "@gr/identity";
 import { createHttpApp, createLogger } from "@gr/runtime";
 import { ManualClock, testRedis } from "@gr/testing";
 import { afterEach, describe, expect, test } from "@jest/globals";
@@ -188,7 +188,7 @@ describe.each(topologies)("behind a proxy, %s", (topology) => {
       addressesOf((index) => `203.0.113.${index}`),
     );
     const before = ring.keys.lookUps;
-    expect((await sendKey(makeKeySecret("normal"))).status).toBe(429);
+    expect((await sendKey(createKeySecret("normal"))).status).toBe(429);
     expect(ring.keys.lookUps).toBe(before);
     expect((await sendKey(known)).status).toBe(200);
   });
@@ -239,6 +239,6 @@ test("gateways on one Redis count networks together", async () => {
 
 test("a bad list of proxies is one sentence at start", async () => {
   await expect(startRing("one process", { TRUSTED_PROXIES: "10.0.0.0/33" })).rejects.toThrow(
-    /TRUSTED_PROXIES: must be a comma-separated list of addresses and networks .*; "10\.0\.0\.0\/33" is none/,
+    /TRUSTED_PROXIES: must be a comma-separated list of addresses and networks, .*; "10\.0\.0\.0\/33" is none/,
   );
 });

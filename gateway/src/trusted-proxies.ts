@@ -41,7 +41,7 @@ function addNetwork(trusted: BlockList, entry: string): void {
   const bits = prefix === undefined ? LONGEST_PREFIX[family] : Number(prefix);
   const isPrefix = prefix === undefined || (HOP_COUNT.test(prefix) && bits <= LONGEST_PREFIX[family]);
   if (isIP(address) === 0 || address.includes("%") || !isPrefix || rest.length > 0) {
-    const wanted = "addresses and networks such as 10.0.0.0/8 or 2001:db8::/32, or a number of proxies";
+    const wanted = "addresses and networks, for example 10.0.0.0/8 or 2001:db8::/32, or a number of proxies";
     throw new BadProxyList(`must be a comma-separated list of ${wanted}; "${entry}" is none`);
   }
   trusted.addSubnet(address, bits, family);

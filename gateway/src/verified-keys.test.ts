@@ -1,6 +1,6 @@
 // Guarantees of cached answers of the keys service: their lifetime, and the requests that use them.
 
-import { makeKeySecret } from "@gr/identity";
+import { createKeySecret } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
 import { KeyKind, type VerifyKeyResponse } from "@gr/proto/keys";
 import { describe, expect, test } from "@jest/globals";
@@ -27,7 +27,7 @@ function setUp(answer: () => Key | Error) {
     for (const open of gates.splice(0)) open();
     return result;
   };
-  return { keys, clock, settle, lookUps: () => lookUps, secret: makeKeySecret("normal") };
+  return { keys, clock, settle, lookUps: () => lookUps, secret: createKeySecret("normal") };
 }
 
 const reasonOf = async (result: unknown) => {

@@ -61,9 +61,9 @@ export async function startRouterPinned(
     },
     stdio: ["ignore", "pipe", inspected ? "pipe" : "inherit"],
   });
-  let said = "";
+  let output = "";
   child.stderr?.on("data", (chunk) => {
-    said += String(chunk);
+    output += String(chunk);
   });
   await new Promise<void>((resolve, reject) => {
     child.once("exit", (code) => reject(new Error(`the router ended with exit code ${code}`)));
@@ -80,7 +80,7 @@ export async function startRouterPinned(
     headers,
     body: chatBody,
   };
-  const inspector = /ws:\/\/\S+/.exec(said)?.[0] ?? "";
+  const inspector = /ws:\/\/\S+/.exec(output)?.[0] ?? "";
   return { child, contestant: { name, pid: child.pid ?? 0, target }, inspector };
 }
 

@@ -4,12 +4,12 @@ import { createServer, request as httpRequest, type IncomingMessage, type Server
 import type { AddressInfo } from "node:net";
 
 /** Requests of a video's life at its provider. */
-export type Passage = "submit" | "poll" | "content";
+export type Exchange = "submit" | "poll" | "content";
 
 /** Moment at which a test may act; the request is cut if the test throws. */
-export type Moment = `${"before" | "after"} ${Passage}` | "half of content";
+export type Moment = `${"before" | "after"} ${Exchange}` | "half of content";
 
-const PATHS: readonly (readonly [passage: Passage, method: string, path: RegExp])[] = [
+const PATHS: readonly (readonly [exchange: Exchange, method: string, path: RegExp])[] = [
   ["submit", "POST", /\/videos$/],
   ["content", "GET", /\/videos\/[^/]+\/content/],
   ["poll", "GET", /\/videos\/[^/]+$/],
@@ -59,15 +59,15 @@ export class ProviderDoor {
   async #pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await readAll(request);
     const { method = "GET", url = "/" } = request;
-    const passage = PATHS.find(([, verb, path]) => verb === method && path.test(url))?.[0];
-    if (passage !== undefined) await this.#step(`before ${passage}`);
-    if (passage === "submit") this.submitted += 1;
+    const exchange = PATHS.find(([, verb, path]) => verb === method && path.test(url))?.[0];
+    if (exchange !== undefined) await this.#step(`before ${exchange}`);
+    if (exchange === "submit") this.submitted += 1;
     const answer = await this.#forward(request, body);
-    if (passage !== undefined) await this.#step(`after ${passage}`);
+    if (exchange !== undefined) await this.#step(`after ${exchange}`);
     // As one piece, so that its length is fixed.
     const { "transfer-encoding": _, ...headers } = answer.headers;
     response.writeHead(answer.status, { ...headers, "content-length": answer.body.length });
-    if (passage === "content") {
+    if (exchange === "content") {
       const half = answer.body.length >> 1;
       response.write(answer.body.subarray(0, half));
       await this.#step("half of content");

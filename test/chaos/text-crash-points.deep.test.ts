@@ -392,11 +392,11 @@ describe("C10, a late worker against the resolver of another process", () => {
     const rival = await startChild(TEXT_PROXY, rivalEnv);
     upstream.script = whole.answer;
     let arrived = false;
-    const goOn = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
     door.before = async (passing) => {
       if (passing !== at) return;
       arrived = true;
-      await goOn.promise;
+      await released.promise;
     };
     const answer = ask(whole, key);
     try {
@@ -405,7 +405,7 @@ describe("C10, a late worker against the resolver of another process", () => {
       await until(async () => (await billing.verifyLedger({})).openHolds === 0n, PATIENCE);
     } finally {
       await rival.kill();
-      goOn.resolve();
+      released.resolve();
     }
     return answer;
   }

@@ -318,9 +318,9 @@ describe.each(topologies)("%s", (topology) => {
         "GET",
         `/v1/generations?created_after=${begunAt.toISOString()}`,
       );
-      const told = log.data.map((entry: { status: string; cost: number }) => [entry.status, entry.cost]);
-      const made = ["succeeded", 0.05];
-      expect(told).toEqual(phase.lost === true ? [made, ["failed", 0]] : [made]);
+      const entries = log.data.map((entry: { status: string; cost: number }) => [entry.status, entry.cost]);
+      const succeeded = ["succeeded", 0.05];
+      expect(entries).toEqual(phase.lost === true ? [succeeded, ["failed", 0]] : [succeeded]);
       const jobs = phase.lost === true && phase.unsent !== true ? 2 : 1;
       expect(door.submitted - submittedBefore).toBe(jobs);
       expect((await upstream.bill()).items.length - billedBefore).toBe(jobs);

@@ -29,7 +29,7 @@ export async function clientPython(): Promise<string> {
     process.env["GR_PYTHON_CACHE"] ??
     join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "generation-router", "python");
   const place = join(cache, digest.digest("hex").slice(0, 16));
-  if (!existsSync(place)) await make(system, cache, place);
+  if (!existsSync(place)) await create(system, cache, place);
   return join(place, "bin", "python");
 }
 
@@ -46,7 +46,7 @@ async function systemPython(): Promise<string> {
 }
 
 /** Creates it under another name until it is complete: a parallel run creates another. */
-async function make(python: string, cache: string, place: string): Promise<void> {
+async function create(python: string, cache: string, place: string): Promise<void> {
   await mkdir(cache, { recursive: true });
   const draft = await mkdtemp(join(cache, "draft-"));
   try {

@@ -241,9 +241,9 @@ describe("odd but valid", () => {
       { is_management: "null", max_budget: "null" },
       { is_management: false, spend_limit: null },
     ],
-  ])("key %#", async (fields, made) => {
+  ])("key %#", async (fields, expected) => {
     const { body } = await accepted(keys, fields);
-    expect(body).toMatchObject(made);
+    expect(body).toMatchObject(expected);
     const { status } = await call(router, "DELETE", `/v1/api-keys/${body.id}`, { key: router.managementKey });
     expect(status).toBe(200);
   });

@@ -100,12 +100,12 @@ function picturesOf(model: Model, count: number, picture: CleanPicture): CleanPi
 function problemsOf({ model, provider }: Case, { held, charge, cost }: Charged, billed: bigint): string[] {
   const { price } = model;
   const exact = price !== undefined && isExact(price);
-  const said = provider.reports[model.kind === ModelKind.VIDEO ? "video" : "image"];
-  const isTold = said === "cost" || said === "tokens";
+  const report = provider.reports[model.kind === ModelKind.VIDEO ? "video" : "image"];
+  const isReported = report === "cost" || report === "tokens";
   return [
     ...(billed > charge * PICO_PER_CREDIT ? [`billed ${billed}, charged ${charge}`] : []),
     // A provider that does not report its bill is booked at no less.
-    ...(cost === billed || (!isTold && cost > billed) ? [] : [`billed ${billed}, booked ${cost}`]),
+    ...(cost === billed || (!isReported && cost > billed) ? [] : [`billed ${billed}, booked ${cost}`]),
     ...(exact && charge !== held ? [`charged ${charge} instead of the list price of ${held}`] : []),
     ...(charge > held ? [`charged ${charge}, above the bound of ${held}`] : []),
   ];

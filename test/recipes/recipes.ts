@@ -2,7 +2,7 @@
 // The edits are small examples: a test applies them to a copy of the repository.
 
 export interface Recipe {
-  /** First cell of its row in CONTRIBUTING.md, "Where things go". */
+  /** First cell of its row in CONTRIBUTING.md, "Places of changes". */
   readonly adds: string;
   readonly edits: readonly Edit[];
 }

@@ -221,11 +221,11 @@ export const MUTANTS_FOR_TESTS: readonly Mutant[] = [
     caught: { ...TEXT_MONEY, name: "beyond belief" },
   },
   {
-    file: "services/text-proxy/src/cost/believed-cost.ts",
+    file: "services/text-proxy/src/cost/trusted-cost.ts",
     find: "  if (limit !== undefined) return limit * answers + predicted;\n",
     replace: "",
     what: "a customer pays for what an upstream gave beyond the limit that it was told",
-    caught: { test: "services/text-proxy/src/cost/believed-cost.test.ts" },
+    caught: { test: "services/text-proxy/src/cost/trusted-cost.test.ts" },
   },
   // Several text upstreams.
   {
@@ -244,7 +244,7 @@ export const MUTANTS_FOR_TESTS: readonly Mutant[] = [
   },
   {
     file: TEXT_UNBILLED,
-    find: "unbilled(end, !hasGiven)",
+    find: "unbilled(end, !hasDelivered)",
     replace: "unbilled(end, true)",
     what: "text falls back although the client has a part of the first upstream's stream",
     caught: { histories: 20_000, seed: 1_550 },
@@ -273,14 +273,14 @@ export const MUTANTS_FOR_TESTS: readonly Mutant[] = [
   },
   {
     file: "services/text-proxy/src/answer/stream-relay.ts",
-    find: "if (!this.#given && usage === undefined",
+    find: "if (!this.#hasDelivered && usage === undefined",
     replace: "if (usage === undefined",
     what: "text falls back after a refusal in a stream of which the client has a part",
     caught: { ...SEVERAL_UPSTREAMS, name: "the second is not asked" },
   },
   {
     file: "services/text-proxy/src/answer/stream-relay.ts",
-    find: "      if (rest !== undefined) this.#parts.rest(rest);\n",
+    find: "      if (coolDown !== undefined) this.#parts.coolDown(coolDown);\n",
     replace: "",
     what: "an upstream that asks for patience in its stream is asked again at once",
     caught: { ...SEVERAL_UPSTREAMS, name: "is the last choice for" },

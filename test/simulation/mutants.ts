@@ -153,8 +153,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     file: BOOKING,
-    find: "asRecorded = await this.#billing.capture({ holdId: id, credits, cost });",
-    replace: "void this.#billing.capture({ holdId: id, credits, cost }).catch(() => undefined);",
+    find: "asRecorded = await this.#billing.capture({ accountId, holdId: id, credits, cost });",
+    replace: "void this.#billing.capture({ accountId, holdId: id, credits, cost }).catch(() => undefined);",
     what: "an answer is given while its capture is under way",
     caught: { histories: 200 },
   },
@@ -182,7 +182,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     file: LIFE,
-    find: "        throw await this.#leaveOpen(order, route, end);",
+    find: "        throw await this.#keepOpen(order, route, end);",
     replace:
       '        throw await this.#free(order, route, { ...end, kind: "failed", cost: 0n, notSent: false, fallBack: false });',
     what: "an outcome that nobody knows counts as a failure without a cost",
@@ -190,7 +190,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     file: LIFE,
-    find: '      return this.#leaveOpen(order, route, { ...failed, kind: "unknown" });',
+    find: '      return this.#keepOpen(order, route, { ...failed, kind: "unknown" });',
     replace: "      return failed.error;",
     what: "a failure that could not be recorded is called free, and another process goes on with it",
     caught: {
@@ -236,8 +236,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     file: RESOLVER,
-    find: "await billing.release(id, released.reason, released.cost, released.provider);",
-    replace: "await billing.capture({ holdId: id, credits: 1n, cost: released.cost });",
+    find: "await billing.release({ accountId, holdId: id }, released.reason, released.cost, released.provider);",
+    replace: "await billing.capture({ accountId, holdId: id, credits: 1n, cost: released.cost });",
     what: "the customer is charged for what a look-up finds",
     caught: { histories: 200 },
   },
@@ -386,7 +386,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     file: MEDIA,
-    find: "if (failure !== undefined && made.length === 0) return",
+    find: "if (failure !== undefined && delivered.length === 0) return",
     replace: "if (failure !== undefined) return",
     what: "what was made is not given when a part of it failed",
     caught: { histories: 1_000 },

@@ -45,7 +45,7 @@ export async function startAllInOne(env: Environment, screen: Screen): Promise<S
       const signInLink = await ensureDemoOwner(demo.credentials.account_id, running.dial, screen);
       const database = installation.embeddedPostgres
         ? `embedded PostgreSQL, data in ${config.DATA_DIR}`
-        : "as given by DATABASE_URL";
+        : "as set in DATABASE_URL";
       const textNote = await textImportNote(running.dial);
       const facts = {
         baseUrl: publicUrl,

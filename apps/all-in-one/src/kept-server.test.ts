@@ -9,14 +9,14 @@ const PATIENCE = { timeoutMs: 60_000 };
 let servers: { readonly end: () => void; stops: number }[];
 /** Address that each start got. */
 let asked: (string | undefined)[];
-let told: string[];
+let sentences: string[];
 /** Starts that fail before the next one succeeds. */
 let failures: number;
 
 beforeEach(() => {
   servers = [];
   asked = [];
-  told = [];
+  sentences = [];
   failures = 0;
 });
 
@@ -37,12 +37,12 @@ async function start(url: string | undefined) {
 }
 
 test("a server that ends by itself is started again, as often as it ends", async () => {
-  const kept = await keepServer("PostgreSQL", start, (sentence) => told.push(sentence));
+  const kept = await keepServer("PostgreSQL", start, (sentence) => sentences.push(sentence));
   for (let time = 1; time <= 2; time += 1) {
     servers.at(-1)?.end();
     await until(() => servers.length === time + 1, PATIENCE);
   }
-  expect(told).toEqual(Array(2).fill("PostgreSQL has ended; it is started again."));
+  expect(sentences).toEqual(Array(2).fill("PostgreSQL has ended; it is started again."));
   expect(asked).toEqual([undefined, "server", "server"]);
   await kept.stop();
   expect(servers.at(-1)?.stops).toBeGreaterThan(0);
@@ -50,11 +50,11 @@ test("a server that ends by itself is started again, as often as it ends", async
 });
 
 test("starts that fail are reported and repeated", async () => {
-  const kept = await keepServer("PostgreSQL", start, (sentence) => told.push(sentence));
+  const kept = await keepServer("PostgreSQL", start, (sentence) => sentences.push(sentence));
   failures = 2;
   servers[0]?.end();
   await until(() => servers.length === 2, PATIENCE);
   const failed = "PostgreSQL cannot be started again yet: the folder is in use";
-  expect(told.slice(1)).toEqual([failed, failed]);
+  expect(sentences.slice(1)).toEqual([failed, failed]);
   await kept.stop();
 });

@@ -26,7 +26,7 @@ export interface KeptServer {
 export async function keepServer(
   title: string,
   start: (url: string | undefined) => Promise<Server>,
-  tell: (sentence: string) => void,
+  report: (sentence: string) => void,
 ): Promise<KeptServer> {
   const stopping = new AbortController();
   let server = await start(undefined);
@@ -39,7 +39,7 @@ export async function keepServer(
       try {
         return await start(url);
       } catch (error) {
-        tell(`${title} cannot be started again yet: ${(error as Error).message}`);
+        report(`${title} cannot be started again yet: ${(error as Error).message}`);
       }
     }
     return undefined;
@@ -48,11 +48,11 @@ export async function keepServer(
     while (!stopping.signal.aborted) {
       await server.exited;
       if (stopping.signal.aborted) return;
-      tell(`${title} has ended; it is started again.`);
+      report(`${title} has ended; it is started again.`);
       const next = await startAgain();
       if (next === undefined) return;
       server = next;
-      if (server.url !== url) tell(`${title} is at another address now; start the router again.`);
+      if (server.url !== url) report(`${title} is at another address now; start the router again.`);
     }
   }
   const keeping = keep();

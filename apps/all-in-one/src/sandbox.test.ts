@@ -38,8 +38,8 @@ test("what is offered is what the configured providers make, and nothing without
 });
 
 test("what the operator says is offered stands", async () => {
-  const said = { MEDIA_PROVIDERS: "xai/image" };
-  expect((await sandboxOf({ TEXT_UPSTREAM_API_KEY: "a key", ...said })).env).toEqual({});
+  const providers = { MEDIA_PROVIDERS: "xai/image" };
+  expect((await sandboxOf({ TEXT_UPSTREAM_API_KEY: "a key", ...providers })).env).toEqual({});
 });
 
 test("the sandbox offers what the simulated providers make, and leads to the simulator with all their addresses", () => {

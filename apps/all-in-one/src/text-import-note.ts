@@ -8,7 +8,7 @@ export async function textImportNote(dial: RunningProcess["dial"]): Promise<stri
   const { state, problem } = await dial("catalog", CatalogOperatorService).getTextImport({});
   switch (state) {
     case TextImportState.RUNNING:
-      return "models are still being imported; `npm run cli -- doctor` tells how that went";
+      return "models are still being imported; `npm run cli -- doctor` shows the result";
     case TextImportState.FAILED:
       return `models could not be imported: ${problem}; this is tried again`;
     default:

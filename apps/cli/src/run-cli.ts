@@ -33,14 +33,14 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
   let address: RouterAddress | undefined;
   const asJson = args.includes("--json");
   const program = new Command("cli")
-    .version(buildSentence(), "--version", "say which build this is")
+    .version(buildSentence(), "--version", "print the version")
     .usage("<noun> <verb> [options]")
     .description("Operates a running Generation Router.")
     .option("--json", "print JSON instead of text")
     .option("--data-dir <folder>", "data directory of the router (default: DATA_DIR, else ./.data)")
     .exitOverride()
     .configureOutput({ writeOut: io.stdout, writeErr: (text) => asJson || io.stderr(text) })
-    .showHelpAfterError("(--help lists what there is)");
+    .showHelpAfterError("(--help lists all commands)");
   const runsAlone: RunsAlone =
     (work) =>
     async (...args) => {
@@ -83,6 +83,6 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
 function messageOf(error: unknown, address: RouterAddress | undefined): string {
   if (error instanceof OperatorError) return error.message;
   if (!(error instanceof CommanderError)) return sentenceOfFailure(error, address);
-  if (error.code === "commander.help") return "Name a command; --help lists what there is.";
+  if (error.code === "commander.help") return "Name a command; --help lists all commands.";
   return error.message.replace(/^error: /, "");
 }

@@ -38,9 +38,9 @@ test("kill -9 of the holder frees the directory", async () => {
 });
 
 test("a directory that is made is its owner's: nobody else can list it", async () => {
-  const made = join(dir, "data");
-  const lock = await lockDataDir(made);
-  expect((await stat(made)).mode & 0o066).toBe(0);
+  const created = join(dir, "data");
+  const lock = await lockDataDir(created);
+  expect((await stat(created)).mode & 0o066).toBe(0);
   await lock.release();
 });
 

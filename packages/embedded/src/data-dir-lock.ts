@@ -29,7 +29,7 @@ const held = new Set<DatabaseSync>();
 export async function lockDataDir(dir: string): Promise<DataDirLock> {
   const pidFile = join(dir, "lock.pid");
   try {
-    await makeFolder(dir);
+    await createFolder(dir);
     const handle = await acquire(join(dir, "lock"));
     if (handle !== undefined) {
       held.add(handle);
@@ -51,14 +51,14 @@ export async function lockDataDir(dir: string): Promise<DataDirLock> {
  * Creates a folder and its parents. Node's own `recursive` never returns if a parent exists but accepts no folders, as
  * /proc.
  */
-async function makeFolder(dir: string, mode: number = MODE): Promise<void> {
+async function createFolder(dir: string, mode: number = MODE): Promise<void> {
   try {
     await mkdir(dir, { mode });
   } catch (error) {
     const code = codeOf(error, "code");
     if (code === "EEXIST" && (await stat(dir)).isDirectory()) return;
     if (code !== "ENOENT" || dirname(dir) === dir) throw error;
-    await makeFolder(dirname(dir), PARENT_MODE);
+    await createFolder(dirname(dir), PARENT_MODE);
     await mkdir(dir, { mode });
   }
 }

@@ -4,5 +4,5 @@ export { type DataDirLock, lockDataDir } from "./data-dir-lock.ts";
 export { EmbeddedError } from "./embedded-error.ts";
 export { freePort } from "./free-port.ts";
 export { type PostgresOptions, type PostgresServer, startPostgres } from "./postgres-server.ts";
-export { makeStandby, type StandbyOptions } from "./postgres-standby.ts";
+export { createStandby, type StandbyOptions } from "./postgres-standby.ts";
 export { type RedisOptions, type RedisServer, startRedis } from "./redis-server.ts";

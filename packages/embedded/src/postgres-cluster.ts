@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { chmod, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { EmbeddedError } from "./embedded-error.ts";
-import { give, giveAll, runAs, type ServerAccount } from "./server-account.ts";
+import { assignOwner, assignOwnerOfAll, runAs, type ServerAccount } from "./server-account.ts";
 
 export interface Cluster {
   readonly folder: string;
@@ -22,10 +22,10 @@ export async function openCluster(
 ): Promise<Cluster> {
   const folder = join(dataDir, "cluster");
   await chmod(dataDir, 0o700);
-  await give(dataDir, account);
+  await assignOwner(dataDir, account);
   const password = await openPassword(dataDir, folder, account);
   if (!existsSync(folder)) await initialise(dataDir, folder, initdb, account, durable);
-  await giveAll(folder, account);
+  await assignOwnerOfAll(folder, account);
   return { folder, password };
 }
 
@@ -40,7 +40,7 @@ async function openPassword(dataDir: string, folder: string, account: ServerAcco
   const password = randomBytes(24).toString("base64url");
   await writeFile(`${file}.new`, `${password}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file);
-  await give(file, account);
+  await assignOwner(file, account);
   return password;
 }
 
@@ -54,14 +54,14 @@ async function initialise(
   const draft = `${folder}.new`;
   await rm(draft, { recursive: true, force: true });
   await mkdir(draft, { mode: 0o700 });
-  await giveAll(draft, account);
+  await assignOwnerOfAll(draft, account);
   const { code, output } = await runAs(account, [
     ...[initdb, "-D", draft, "--username=postgres", "--auth=scram-sha-256", "--no-instructions"],
     `--pwfile=${join(dataDir, "password")}`,
     ...["--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"],
     ...(durable ? [] : ["--no-sync", "--wal-segsize=4"]),
   ]);
-  if (code !== 0) throw new EmbeddedError(`A database cannot be made in ${dataDir}: ${reasonIn(output)}`);
+  if (code !== 0) throw new EmbeddedError(`A database cannot be created in ${dataDir}: ${reasonIn(output)}`);
   await rename(draft, folder);
   if (durable) await syncFolder(dataDir);
 }
@@ -80,5 +80,5 @@ async function syncFolder(folder: string): Promise<void> {
 export function reasonIn(output: string): string {
   const lines = output.trim().split("\n");
   const line = lines.findLast((text) => /FATAL|PANIC|error:/.test(text)) ?? lines.at(-1) ?? "";
-  return line.replace(/^.*?(FATAL|PANIC|error): */, "").trim() || "it gave no reason";
+  return line.replace(/^.*?(FATAL|PANIC|error): */, "").trim() || "without a reason";
 }

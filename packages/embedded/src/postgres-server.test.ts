@@ -13,25 +13,25 @@ import { AS_NOBODY, chooseAccount, IN_USER_NAMESPACE, runAs } from "./server-acc
 import { startChild } from "./test/child.ts";
 
 /** Folder of a cluster that each test copies, because a new one needs more time than a whole test. */
-let made: string;
+let template: string;
 let dataDir: string;
 
 beforeAll(async () => {
-  made = await mkdtemp(join(tmpdir(), "postgres-test-"));
-  const server = await startPostgres({ dataDir: made, durable: false });
+  template = await mkdtemp(join(tmpdir(), "postgres-test-"));
+  const server = await startPostgres({ dataDir: template, durable: false });
   await server.stop();
 });
 
-afterAll(() => rm(made, { recursive: true, force: true }));
+afterAll(() => rm(template, { recursive: true, force: true }));
 
 beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), "postgres-test-"));
-  await copyMade(dataDir);
+  await copyTemplate(dataDir);
 });
 
-async function copyMade(folder: string): Promise<void> {
+async function copyTemplate(folder: string): Promise<void> {
   for (const part of ["cluster", "password"]) {
-    await cp(join(made, part), join(folder, part), { recursive: true });
+    await cp(join(template, part), join(folder, part), { recursive: true });
   }
 }
 
@@ -64,7 +64,7 @@ function startInChild(options: object) {
 
 test("committed rows survive kill -9 of the process that started the server, and the server ends with it", async () => {
   const child = await startInChild({ durable: true });
-  const { pid } = JSON.parse(child.said);
+  const { pid } = JSON.parse(child.output);
   await child.kill();
   // Started at once, while the old server may still shut down.
   const server = await startPostgres({ dataDir, durable: true });
@@ -168,7 +168,7 @@ test("nobody gets in without the password, by socket or by port", async () => {
 test("a folder whose path is too long for a socket works as well", async () => {
   const long = join(dataDir, "x".repeat(100));
   await mkdir(long);
-  await copyMade(long);
+  await copyTemplate(long);
   const server = await startPostgres({ dataDir: long, durable: false });
   const sockets = new URL(server.url).searchParams.get("host") ?? "";
   await expect(query(server.url, "SELECT 1 AS one")).resolves.toEqual([{ one: 1 }]);
@@ -186,7 +186,7 @@ test("a folder whose path is too long for a socket works as well", async () => {
 test.each(["a,b", 'a, "b"', "a b'c\\d"])("a folder named %s works as well", async (name) => {
   const folder = join(dataDir, name);
   await mkdir(folder);
-  await copyMade(folder);
+  await copyTemplate(folder);
   const server = await startPostgres({ dataDir: folder, durable: false });
   await expect(query(server.url, "SELECT 1 AS one")).resolves.toEqual([{ one: 1 }]);
   expect(existsSync(join(folder, "cluster", ".s.PGSQL.5432"))).toBe(true);

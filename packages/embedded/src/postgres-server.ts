@@ -10,7 +10,7 @@ import { type GuardedProcess, startGuarded } from "./guarded-process.ts";
 import { findPostgres } from "./postgres-binaries.ts";
 import { type Cluster, openCluster, reasonIn } from "./postgres-cluster.ts";
 import { endPreviousServer } from "./postmaster.ts";
-import { chooseAccount, give, type ServerAccount } from "./server-account.ts";
+import { assignOwner, chooseAccount, type ServerAccount } from "./server-account.ts";
 
 const START_TIMEOUT_MS = 60_000;
 const ORPHANS_TIMEOUT_MS = 10_000;
@@ -87,11 +87,9 @@ async function socketFolder(cluster: string, account: ServerAccount): Promise<st
   if (Buffer.byteLength(join(cluster, `.s.PGSQL.${SOCKET_PORT}`)) <= SOCKET_PATH_MAX) return cluster;
   const earlier = socketFolders.get(cluster);
   const folder =
-    earlier !== undefined && (await makeAgain(earlier))
-      ? earlier
-      : await mkdtemp(join(tmpdir(), "postgres-"));
+    earlier !== undefined && (await recreate(earlier)) ? earlier : await mkdtemp(join(tmpdir(), "postgres-"));
   socketFolders.set(cluster, folder);
-  await give(folder, account);
+  await assignOwner(folder, account);
   return folder;
 }
 
@@ -99,7 +97,7 @@ async function socketFolder(cluster: string, account: ServerAccount): Promise<st
 const socketFolders = new Map<string, string>();
 
 /** Returns false if another user owns the name, which is free between two servers. */
-async function makeAgain(folder: string): Promise<boolean> {
+async function recreate(folder: string): Promise<boolean> {
   try {
     await mkdir(folder, { mode: 0o700 });
     return true;

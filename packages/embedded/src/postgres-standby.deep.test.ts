@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import pg from "pg";
 import { type PostgresServer, startPostgres } from "./postgres-server.ts";
-import { makeStandby } from "./postgres-standby.ts";
+import { createStandby } from "./postgres-standby.ts";
 
 const FOLLOWED = { wal_level: "replica", max_wal_senders: 4 };
 const PRIMARY = { ...FOLLOWED, synchronous_standby_names: "follower" };
@@ -45,7 +45,7 @@ async function query(url: string, text: string): Promise<unknown[]> {
 test("a promoted standby has what its primary confirmed before kill -9, and can be written to", async () => {
   const first = await start(primaryDir, PRIMARY);
   await first.stop();
-  await makeStandby({ primaryDir, dataDir, primaryUrl: first.url, name: "follower" });
+  await createStandby({ primaryDir, dataDir, primaryUrl: first.url, name: "follower" });
   const primary = await start(primaryDir, PRIMARY);
   const standby = await start(dataDir, FOLLOWED);
   await query(primary.url, "SET synchronous_commit = on; CREATE TABLE note AS SELECT 'kept' AS text");
@@ -60,8 +60,8 @@ test("a promoted standby has what its primary confirmed before kill -9, and can 
 test("a running primary is not copied, and no database is overwritten", async () => {
   const first = await start(primaryDir, {});
   const options = { primaryDir, dataDir, primaryUrl: first.url, name: "follower" };
-  await expect(makeStandby(options)).rejects.toThrow(`in use by process ${process.pid}`);
+  await expect(createStandby(options)).rejects.toThrow(`in use by process ${process.pid}`);
   await first.stop();
-  await makeStandby(options);
-  await expect(makeStandby(options)).rejects.toThrow("There is a database in");
+  await createStandby(options);
+  await expect(createStandby(options)).rejects.toThrow("There is a database in");
 });

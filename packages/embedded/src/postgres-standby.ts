@@ -21,7 +21,12 @@ export interface StandbyOptions {
  * `startPostgres` then starts it. Both need `max_wal_senders` above 0; the password is that of the primary.
  * @throws EmbeddedError when the primary runs or the standby has a database.
  */
-export async function makeStandby({ primaryDir, dataDir, primaryUrl, name }: StandbyOptions): Promise<void> {
+export async function createStandby({
+  primaryDir,
+  dataDir,
+  primaryUrl,
+  name,
+}: StandbyOptions): Promise<void> {
   const cluster = join(dataDir, "cluster");
   if (existsSync(cluster)) throw new EmbeddedError(`There is a database in ${dataDir} already.`);
   const lock = await lockDataDir(primaryDir);

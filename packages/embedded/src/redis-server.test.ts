@@ -57,7 +57,7 @@ test("Redis ends with the process that started it, kill -9 included", async () =
   const child = await startChild(`
     const server = await embedded.startRedis({ cacheDir: ${JSON.stringify(CACHE)} });
     console.log(JSON.stringify({ pid: server.pid }));`);
-  const { pid } = JSON.parse(child.said);
+  const { pid } = JSON.parse(child.output);
   await expect(commandOf(pid)).resolves.toContain("redis");
   await child.kill();
   await ended(pid);

@@ -45,8 +45,8 @@ export async function startRedis(options: RedisOptions): Promise<RedisServer> {
       return { url: `redis://:${password}@127.0.0.1:${port}`, pid, exited, stop };
     } catch (error) {
       // Another process bound the port after it was found free.
-      const taken = error instanceof EmbeddedError && /bind|Address already in use/.test(error.message);
-      if (!taken || options.port !== undefined || attempt === PORT_ATTEMPTS) throw error;
+      const isPortInUse = error instanceof EmbeddedError && /bind|Address already in use/.test(error.message);
+      if (!isPortInUse || options.port !== undefined || attempt === PORT_ATTEMPTS) throw error;
     }
   }
 }
@@ -102,5 +102,5 @@ async function launch(
 function reasonIn(output: string): string {
   const lines = output.trim().split("\n");
   const line = lines.findLast((text) => /FATAL|error|bind|Can't/i.test(text)) ?? lines.at(-1) ?? "";
-  return line.replace(/^\d+:\S+ .*? [#*.-] /, "") || "it gave no reason";
+  return line.replace(/^\d+:\S+ .*? [#*.-] /, "") || "without a reason";
 }

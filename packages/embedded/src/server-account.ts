@@ -47,7 +47,7 @@ export function runAs(account: ServerAccount, command: readonly string[]): Promi
 }
 
 /** Changes the owner of one file or folder to the account. */
-export async function give(path: string, { owner }: ServerAccount): Promise<void> {
+export async function assignOwner(path: string, { owner }: ServerAccount): Promise<void> {
   if (owner !== undefined) await chown(path, owner, owner);
 }
 
@@ -55,7 +55,7 @@ export async function give(path: string, { owner }: ServerAccount): Promise<void
  * Changes the owner of a whole folder, if another account used the same data before.
  * @throws EmbeddedError if the account cannot reach it
  */
-export async function giveAll(folder: string, account: ServerAccount): Promise<void> {
+export async function assignOwnerOfAll(folder: string, account: ServerAccount): Promise<void> {
   if (account.owner === undefined) return;
   if ((await lstat(folder)).uid !== account.owner) {
     await runCommand("chown", ["-R", `${account.owner}:${account.owner}`, folder], {});

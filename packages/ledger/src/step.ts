@@ -14,7 +14,7 @@ export const STEP_KINDS = {
   next: 4,
   capture: 5,
   release: 6,
-  /** Release of a hold whose outcome upstream was never found. */
+  /** Release of a hold without a found outcome upstream. */
   abandon: 7,
   /** Cost that a provider reported after the booking of its attempt. */
   late: 8,

@@ -75,7 +75,7 @@ export class BillSearch<K extends Kinds> {
   /** @param found ends the request with the cost that was found */
   forOpen(searched: Searched, found: (released: Released) => Promise<void>): void {
     void this.#search(searched, this.#pauses.open, (cost) => {
-      const message = "the provider billed it, and nobody got its answer";
+      const message = "the provider billed it, and no client received its answer";
       return found({
         kind: "released",
         reason: ReleaseReason.FAILED,
@@ -167,9 +167,9 @@ export class BillSearch<K extends Kinds> {
 
   /** Returns a booking for a hold that is resolved or at a later attempt: billing books any surplus as late. */
   #late(
-    { id, route }: Searched,
+    { id, route, cover: { accountId } }: Searched,
     book = (cost: PicoUsd): Promise<unknown> =>
-      this.#billing.release(id, ReleaseReason.FAILED, cost, route.provider),
+      this.#billing.release({ accountId, holdId: id }, ReleaseReason.FAILED, cost, route.provider),
   ) {
     return async (cost: PicoUsd, more: PicoUsd) => {
       await book(cost);

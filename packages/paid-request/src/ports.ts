@@ -162,7 +162,7 @@ export interface RequestRecord<K extends Kinds> {
    * `search`: there is no round before the deadline, so this process searches for the bill.
    * `passed`: another process owns the request, or a round of this one will resume it, and may charge it.
    */
-  leaveOpen(order: K["order"], why: string, message: string): Promise<"recorded" | "search" | "passed">;
+  keepOpen(order: K["order"], why: string, message: string): Promise<"recorded" | "search" | "passed">;
   /**
    * Records that billing has booked the ending.
    * @param asRecorded false if billing refused a capture, because the hold had been resolved in another way: nobody
@@ -174,7 +174,7 @@ export interface RequestRecord<K extends Kinds> {
   /** Claims requests that are due, from any process, except those that this process works on. */
   due(except: readonly string[]): Promise<Due<K>[]>;
   /** Returns the state of a request after the deadline of its hold. */
-  ofHold(hold: LeasedHold): Promise<HoldStory>;
+  ofHold(hold: LeasedHold): Promise<HoldTrace>;
   /** Postpones a lost request. @param unbilled true if the provider had no bill */
   putOff(id: string, waitMs: number, unbilled: boolean): Promise<void>;
 }
@@ -199,7 +199,7 @@ export interface Due<K extends Kinds> extends Lost {
   readonly resume: ((context: AttemptContext) => Promise<AttemptEnd<K>>) | undefined;
 }
 
-export type HoldStory =
+export type HoldTrace =
   /** The record was never opened, so nothing was sent. */
   | { readonly kind: "not sent" }
   | { readonly kind: "ended"; readonly ending: Ending }

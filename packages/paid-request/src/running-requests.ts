@@ -14,7 +14,7 @@ const PLACES_PER_FREE_PLACE = 3;
 export interface Running {
   /** Aborts when the process must stop, or when the hold no longer belongs to this request. */
   readonly signal: AbortSignal;
-  giveUp(why: string): void;
+  cancel(why: string): void;
   leave(): void;
 }
 
@@ -61,11 +61,11 @@ export class RunningRequests {
     return this.#enter(id, []);
   }
 
-  giveUp(id: string, why: string): void {
+  cancel(id: string, why: string): void {
     this.#running.get(id)?.abort(new Error(why));
   }
 
-  giveUpAll(why: string): void {
+  cancelAll(why: string): void {
     for (const controller of this.#running.values()) controller.abort(new Error(why));
   }
 
@@ -87,31 +87,31 @@ export class RunningRequests {
   }
 
   /** @param takers owners of the place: an account and its key, or none */
-  #enter(id: string, takers: readonly string[]): Running {
+  #enter(id: string, holders: readonly string[]): Running {
     if (this.#running.has(id)) throw new Error(`request ${id} is running already`);
     const controller = new AbortController();
     this.#running.set(id, controller);
-    this.#take(takers, 1);
+    this.#addServed(holders, 1);
     let left = false;
     return {
       signal: controller.signal,
-      giveUp: (why) => controller.abort(new Error(why)),
+      cancel: (why) => controller.abort(new Error(why)),
       leave: () => {
         if (left) return;
         left = true;
         this.#running.delete(id);
-        this.#take(takers, -1);
+        this.#addServed(holders, -1);
         if (this.#running.size === 0) this.#whenNone?.();
       },
     };
   }
 
-  #take(takers: readonly string[], places: 1 | -1): void {
-    if (takers.length > 0) this.#served += places;
-    for (const taker of takers) {
-      const served = (this.#servedOf.get(taker) ?? 0) + places;
-      if (served === 0) this.#servedOf.delete(taker);
-      else this.#servedOf.set(taker, served);
+  #addServed(holders: readonly string[], places: 1 | -1): void {
+    if (holders.length > 0) this.#served += places;
+    for (const holder of holders) {
+      const served = (this.#servedOf.get(holder) ?? 0) + places;
+      if (served === 0) this.#servedOf.delete(holder);
+      else this.#servedOf.set(holder, served);
     }
   }
 }

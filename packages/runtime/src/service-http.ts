@@ -21,7 +21,7 @@ export interface ServiceHttpOptions {
   readonly host: string;
   readonly port: number;
   readonly modules: readonly { name: string; rest: RestApi | undefined }[];
-  readonly trust: { believed: readonly string[]; clock: Clock };
+  readonly trust: { trustedSecrets: readonly string[]; clock: Clock };
   readonly readiness: Readiness;
   readonly log: Logger;
   readonly metrics: Registry;
@@ -35,8 +35,8 @@ export async function startServiceHttp(options: ServiceHttpOptions) {
     origin: "inside",
     // The gateway's id is kept, so that one request has one id everywhere.
     requestId: ({ headers }) => {
-      const given = headers[REQUEST_ID_HEADER];
-      return typeof given === "string" && UUID.test(given) ? given : randomUUID();
+      const sent = headers[REQUEST_ID_HEADER];
+      return typeof sent === "string" && UUID.test(sent) ? sent : randomUUID();
     },
   });
   registerOps(app, options.readiness, options.metrics);

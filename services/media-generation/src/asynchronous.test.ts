@@ -25,7 +25,7 @@ class FilmQueue {
 
   readonly provider: MediaProvider = {
     name: "queue",
-    makes: {
+    kinds: {
       video: {
         mostAtOnce: 1,
         submit: async () => {

@@ -16,8 +16,8 @@ import { type MediaLimits, MediaWork } from "./generation/media-work.ts";
 import { MemoryPlaces } from "./generation/memory-places.ts";
 import { createProgressStore } from "./generation/progress-store.ts";
 import { createGenerationStore } from "./generation/store.ts";
-import { createInputs } from "./inputs/bring-inputs.ts";
 import { createPictureCleaner } from "./inputs/clean-picture.ts";
+import { createInputs } from "./inputs/prepare-inputs.ts";
 import { createLogStore } from "./log/log-store.ts";
 import { memoryBudgetOf } from "./memory-budget.ts";
 import { createPreviews } from "./previews/previews.ts";
@@ -44,7 +44,7 @@ const RENEWALS_PER_LEASE = 3;
 export const mediaGenerationModule = defineMediaGeneration(createProviders);
 
 /** @param makeProviders replaces the real providers in tests */
-export function defineMediaGeneration(makeProviders: typeof createProviders): Module {
+export function defineMediaGeneration(providersOf: typeof createProviders): Module {
   return defineModule({
     name: NAME,
     needs: ["billing", "catalog"],
@@ -57,7 +57,7 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
       const memory = new MemoryPlaces(config.MEDIA_MAX_IN_MEMORY ?? budget.places);
       const outbound = createOutbound({
         trustedOrigins: configuredOrigins(config),
-        beforeLarge: (signal) => memory.take(signal),
+        beforeLarge: (signal) => memory.acquire(signal),
       });
       // An address from a client is never fetched from our own hosts, not even from configured ones.
       const callersOutbound = createOutbound({ downloadSilenceMs: DOWNLOAD_SILENCE_MS });
@@ -69,7 +69,7 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
       try {
         const { HOLD_GRACE_MS: graceMs, MEDIA_LEASE_MS: leaseMs } = config;
         const limits = limitsOf(config);
-        const providers = makeProviders(config, outbound);
+        const providers = providersOf(config, outbound);
         const closings = () => requests.losses.closings();
         const failing = new FailingAccounts(clock);
         const events = createGenerationEvents(log, metrics, [...providers.keys()], closings, failing);
@@ -93,8 +93,8 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
             ...parts,
             leaseMs,
             resumeOf: (generation) => work.resumeOf(generation),
-            passed: (id) => requests.running.giveUp(id, "another process has taken it"),
-            givenUp: (id) => work.giveUp(id),
+            passed: (id) => requests.running.cancel(id, "another process has taken it"),
+            cancelled: (id) => work.cancel(id),
           }),
           lookUp: new MediaLookUp(providers, events, clock),
           events,

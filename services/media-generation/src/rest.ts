@@ -18,8 +18,8 @@ import {
   restRoute,
 } from "@gr/runtime";
 import type { FastifyReply } from "fastify";
-import { giveText } from "./answer/give-text.ts";
 import { mediaAnswerSchema } from "./answer/media-answer.ts";
+import { sendText } from "./answer/send-text.ts";
 import type { GenerationEvents } from "./generation/events.ts";
 import type { MediaWork } from "./generation/media-work.ts";
 import { contentOf, inputSources } from "./inputs/input-sources.ts";
@@ -35,7 +35,7 @@ import {
   prefersAsync,
   RESPOND_ASYNC,
 } from "./request/accept-media.ts";
-import { type GivenAnswer, generateMedia, quoteMedia } from "./request/generate-media.ts";
+import { type FinishedAnswer, generateMedia, quoteMedia } from "./request/generate-media.ts";
 import { imageRequests } from "./request/image-request.ts";
 import { canonicalText, type MediaRequest, type RequestKind } from "./request/request-kind.ts";
 import { videoRequests } from "./request/video-request.ts";
@@ -85,18 +85,18 @@ function generationRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, 
     body: schema,
     otherBodies: { [MULTIPART]: form },
     bodyLimit: MAX_BODY_BYTES,
-    headers: { Prefer: `${RESPOND_ASYNC}: answer 202 as soon as it is sure that the work begins` },
+    headers: { Prefer: `${RESPOND_ASYNC}: answer 202 as soon as the router has accepted the work` },
     responses: {
       200: {
         description:
           `The ${things}, paid for. The x-request-id of the answer is the id of the generation: GET ${LOG_PATH}/{id} ` +
-          `has the URLs of its files, whatever the response_format was, unless that was b64_ephemeral.`,
+          `has the URLs of its files, for every response_format but b64_ephemeral.`,
         schema: mediaAnswerSchema,
       },
       202: {
-        description: `It is under way, as Prefer: ${RESPOND_ASYNC} asked; the Location header says where to look for it`,
+        description: `The work has begun, as requested by Prefer: ${RESPOND_ASYNC}; the Location header has its address in the log`,
         schema: generationSchema,
-        headers: { Location: "Where the generation is found", "Preference-Applied": RESPOND_ASYNC },
+        headers: { Location: "Address of the generation in the log", "Preference-Applied": RESPOND_ASYNC },
       },
     },
     handle: (request) => answerRequest(deps, bodies, asked, path, request),
@@ -108,12 +108,12 @@ function quoteRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, path:
   return restRoute({
     method: "POST",
     path: path.replace("/v1/compat/", "/v1/quote/"),
-    summary: "What this request would cost; nothing is held or sent",
+    summary: "Cost of this request; the router reserves and sends nothing",
     access: normalKey,
     body: asked.schema,
     otherBodies: { [MULTIPART]: asked.form },
     bodyLimit: MAX_BODY_BYTES,
-    responses: { 200: { description: "The price, or its bound", schema: quoteSchema } },
+    responses: { 200: { description: "Price, or its upper limit", schema: quoteSchema } },
     handle: async ({ body, caller, http, reply }: RestRequest<MediaRequest, unknown, Principal>) => {
       refuseAmountNames(http.body as object);
       const allowance = allowanceOf(http, reply, bodies);
@@ -148,14 +148,14 @@ async function answerRequest(
   if (prefersAsync(http.headers)) {
     const incoming = { ...parts, left: new AbortController().signal };
     const accepted = await acceptMedia(deps, asked, incoming, caller);
-    return "answer" in accepted ? give(accepted, reply) : accept(deps, principal, accepted, reply);
+    return "answer" in accepted ? sendFinished(accepted, reply) : accept(deps, principal, accepted, reply);
   }
   const left = departureOf(reply);
   const waits = { ...caller, gone: () => reply.raw.destroyed, asynchronous: false };
   return deps.memory.during(accountId, () =>
     unlessLeft(left, reply, async () => {
-      const given = await allowance.during(() => generateMedia(deps, asked, { ...parts, left }, waits));
-      return given === undefined ? reply.hijack() : give(given, reply);
+      const finished = await allowance.during(() => generateMedia(deps, asked, { ...parts, left }, waits));
+      return finished === undefined ? reply.hijack() : sendFinished(finished, reply);
     }),
   );
 }
@@ -178,8 +178,8 @@ async function unlessLeft(
   try {
     return await answer();
   } catch (error) {
-    const isGivenUp = left.aborted && (error === left.reason || error instanceof ServiceError);
-    if (!isGivenUp) throw error;
+    const isAborted = left.aborted && (error === left.reason || error instanceof ServiceError);
+    if (!isAborted) throw error;
     return reply.hijack();
   }
 }
@@ -188,11 +188,11 @@ async function unlessLeft(
  * Sends an answer. A replayed answer names the earlier request, which has another id.
  * Resolves when the answer is sent.
  */
-async function give({ answer, replayed }: GivenAnswer, reply: FastifyReply): Promise<object> {
+async function sendFinished({ answer, replayed }: FinishedAnswer, reply: FastifyReply): Promise<object> {
   if (replayed !== undefined) {
     reply.header("idempotency-replayed", "true").header("location", `${LOG_PATH}/${replayed}`);
   }
-  return "pieces" in answer ? giveText(answer, reply) : answer;
+  return "pieces" in answer ? sendText(answer, reply) : answer;
 }
 
 async function accept(

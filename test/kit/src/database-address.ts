@@ -1,5 +1,5 @@
 // The one address of a replicated PostgreSQL, like a proxy or a floating address. It connects to one server at a time,
-// and its clients cannot tell the servers apart.
+// and its clients cannot distinguish the servers.
 import type { AddressInfo } from "node:net";
 import { connect, createServer, type Server, type Socket } from "node:net";
 
@@ -77,7 +77,7 @@ export class DatabaseAddress {
     this.#sessions.add(session);
     client.on("data", (bytes: Buffer) => {
       if (session.silent) return;
-      if (this.#takesLoss(bytes)) session.losing = true;
+      if (this.#seesLoss(bytes)) session.losing = true;
       server.write(bytes);
     });
     server.on("data", (bytes: Buffer) => {
@@ -94,7 +94,7 @@ export class DatabaseAddress {
     server.on("close", () => session.silent || client.destroy());
   }
 
-  #takesLoss(bytes: Buffer): boolean {
+  #seesLoss(bytes: Buffer): boolean {
     const next = this.#toLose;
     if (next === undefined || next.left === 0 || !bytes.includes(next.asked)) return false;
     next.left -= 1;

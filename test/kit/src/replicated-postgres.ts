@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { makeStandby, startPostgres } from "@gr/embedded";
+import { createStandby, startPostgres } from "@gr/embedded";
 import pg from "pg";
 import { DatabaseAddress } from "./database-address.ts";
 import { until } from "./until.ts";
@@ -43,7 +43,7 @@ export async function startReplicatedPostgres({
   const startFollower = () => startPostgres({ dataDir: standbyDir, durable: true, settings: SETTINGS });
   const first = await startPrimary();
   await first.stop();
-  await makeStandby({ primaryDir, dataDir: standbyDir, primaryUrl: first.url, name: STANDBY });
+  await createStandby({ primaryDir, dataDir: standbyDir, primaryUrl: first.url, name: STANDBY });
   const primary = await startPrimary();
   let standby = await startFollower();
   const address = await DatabaseAddress.to(primary.url);

@@ -83,9 +83,9 @@ export class TestAuthenticator {
     this.#counter += 1;
     const counter = Buffer.alloc(4);
     counter.writeUInt32BE(this.#counter);
-    const said = SAID.present | (isUnverified ? 0 : SAID.verified) | (hasKey ? SAID.hasKey : 0);
+    const flags = SAID.present | (isUnverified ? 0 : SAID.verified) | (hasKey ? SAID.hasKey : 0);
     const site = createHash("sha256").update(new URL(this.#origin).hostname).digest();
-    return Buffer.concat([site, Buffer.from([said]), counter]);
+    return Buffer.concat([site, Buffer.from([flags]), counter]);
   }
 
   /** {1: 2, 3: -7, -1: 1, -2: x, -3: y}: an elliptic curve key for ES256. */

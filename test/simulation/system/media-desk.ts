@@ -112,10 +112,10 @@ export class MediaDesk {
         ...parts,
         leaseMs: ROW_LEASE_MS,
         resumeOf: (generation) => this.#resumeOf(generation),
-        passed: (id) => this.#media.running.giveUp(id, "another process has taken it"),
-        givenUp: (id) => {
+        passed: (id) => this.#media.running.cancel(id, "another process has taken it"),
+        cancelled: (id) => {
           world.count("media: given up at another process");
-          this.#work.giveUp(id);
+          this.#work.cancel(id);
         },
       }),
       lookUp: new MediaLookUp(this.#providers, events, clock),

@@ -120,12 +120,12 @@ export class TextProducer implements Producer<TextKinds> {
       return { end: notAsked(), free: true };
     }
     if (breaker.waitMs > 0) world.count("text sent to a failing upstream, since no other could be asked");
-    const passage = breaker.enter(this.#options.order.accountId);
+    const permit = breaker.enter(this.#options.order.accountId);
     const made = await this.#attempt(route, upstream, context, (first) => {
-      if (first === undefined || FAILURES.has(first.kind)) passage.failed("upstream");
-      else if (first.kind === "refused") passage.left();
-      else passage.succeeded();
-      if (first?.kind === "refused" && first.elsewhere) breaker.rest(REST_MS);
+      if (first === undefined || FAILURES.has(first.kind)) permit.failed("upstream");
+      else if (first.kind === "refused") permit.ignored();
+      else permit.succeeded();
+      if (first?.kind === "refused" && first.elsewhere) breaker.coolDown(REST_MS);
     });
     const end = asBilled(upstream, made, this.#given);
     const refused = made.kind === "failed" && made.cost === 0n;

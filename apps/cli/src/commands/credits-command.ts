@@ -8,7 +8,7 @@ import { report } from "../output/report.ts";
 import { type Column, table } from "../output/table.ts";
 
 export function addCreditsCommands(program: Command, runs: Runs): void {
-  const credits = program.command("credits").description("what an account has and has used");
+  const credits = program.command("credits").description("show the credits of an account and their use");
   credits
     .command("show")
     .description("show an account's credit and its usage by key")

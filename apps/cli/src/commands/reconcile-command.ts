@@ -29,7 +29,7 @@ export function addReconcileCommand(program: Command, runs: Runs): void {
       "--upstream <name>",
       "name of the statement in STATEMENTS; with --csv also a provider in the books",
     )
-    .option("--from <day>", "first day in UTC, such as 2027-01-01", dayOf)
+    .option("--from <day>", "first day in UTC, for example 2027-01-01", dayOf)
     .option("--to <day>", "last day in UTC; at most 31 days", dayOf)
     .option("--csv <file>", "the statement as CSV with the columns day, model and usd")
     .action(

@@ -20,7 +20,7 @@ export function PageFrame({ menu, head, children }: PageFrameProps) {
   return (
     <AppShell header={{ height: 56 }} padding="md" {...navbar}>
       <a className="skip-link" href="#content">
-        To the content
+        Skip to content
       </a>
       <AppShell.Header px="md">
         <Group h="100%" justify="space-between" wrap="nowrap">

@@ -27,8 +27,8 @@ export function Suspended() {
             on <Time at={since} />
           </>
         )}
-        {reason !== null && `: ${reason}`}. Its keys and the playground spend nothing; what runs goes on, and
-        everything can be read.
+        {reason !== null && `: ${reason}`}. Its keys and the playground cannot spend. Running requests
+        continue, and all pages stay readable.
       </Text>
       <Text size="sm" mt="xs">
         {contact === null ? "Only the operator can lift it." : "Only the operator can lift it: "}

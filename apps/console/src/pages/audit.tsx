@@ -2,7 +2,7 @@
 import type { AnswerOf } from "@gr/console-api";
 import { Stack, Table, Text, Title } from "@mantine/core";
 import { call } from "../api/console-client.ts";
-import { deedText, moneyText } from "../parts/figure-text.ts";
+import { actionText, moneyText } from "../parts/figure-text.ts";
 import { Time } from "../parts/figures.tsx";
 import { Empty, NotAllowed } from "../parts/page-states.tsx";
 import { PagedRows } from "../parts/paged-rows.tsx";
@@ -24,7 +24,7 @@ export function Audit() {
         read={(after, signal) =>
           call("readAudit", { path: { account }, query: after === undefined ? {} : { after }, signal })
         }
-        empty={<Empty title="Nothing was changed yet" />}
+        empty={<Empty title="No changes yet" />}
       >
         {(entries) => <AuditTable entries={entries} />}
       </PagedRows>
@@ -34,7 +34,7 @@ export function Audit() {
 
 export function AuditTable({ entries }: { entries: readonly AuditEntry[] }) {
   return (
-    <RowsTable heads={["When", "Who", "From", "What was done", "Details"]} minWidth={1000}>
+    <RowsTable heads={["When", "Who", "From", "Activity", "Details"]} minWidth={1000}>
       {entries.map((entry) => (
         <Table.Tr key={entry.id}>
           <Table.Td>
@@ -43,7 +43,7 @@ export function AuditTable({ entries }: { entries: readonly AuditEntry[] }) {
           <Table.Td className="break-anywhere">{entry.actor ?? "the operator"}</Table.Td>
           <Table.Td className="break-anywhere">{entry.address ?? "–"}</Table.Td>
           <Table.Td>
-            {deedText(entry.action)}
+            {actionText(entry.action)}
             <Text size="xs" c="dimmed" ff="monospace">
               {entry.action}
             </Text>

@@ -60,7 +60,7 @@ function Ledger({ account, query }: { account: string; query: QueryOf<"readLedge
   return (
     <>
       <Text size="sm" c="dimmed">
-        The sum of all lines is the balance. What failed is free: it has no line.
+        Every deposit and charge. Failed requests are never charged.
       </Text>
       <Filters>
         <ChoiceFilter name="kind" label="Kind" value={kind} choices={KINDS} />
@@ -73,8 +73,8 @@ function Ledger({ account, query }: { account: string; query: QueryOf<"readLedge
           call("readLedger", { path: { account }, query: { ...query, ...(after && { after }) }, signal })
         }
         empty={
-          <Empty title="No line">
-            A deposit is the first one. {!takes_payments && "The operator of this router makes it."}
+          <Empty title="No entries">
+            A deposit is the first one. {!takes_payments && "The operator of this router books it."}
           </Empty>
         }
       >
@@ -86,7 +86,7 @@ function Ledger({ account, query }: { account: string; query: QueryOf<"readLedge
 
 function Lines({ account, lines }: { account: string; lines: readonly LedgerLine[] }) {
   return (
-    <RowsTable heads={["When", "Kind", "What for", "Amount, USD"]} figures={1} minWidth={640}>
+    <RowsTable heads={["When", "Kind", "Model or reason", "Amount, USD"]} figures={1} minWidth={640}>
       {lines.map((line) => (
         <Table.Tr key={line.id}>
           <Table.Td>

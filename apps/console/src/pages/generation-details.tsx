@@ -12,9 +12,9 @@ export function GenerationFiles({ of: generation }: { of: GenerationRecord }) {
   return (
     <>
       {generation.status === "running" && <HowFar progress={generation.progress} />}
-      {generation.is_deleted && <Alert color="gray">Its files and its prompt were removed.</Alert>}
+      {generation.is_deleted && <Alert color="gray">Its files and its prompt were deleted.</Alert>}
       {generation.is_expired && !generation.is_deleted && (
-        <Alert color="gray">Its files were kept as long as files are kept here, and are gone.</Alert>
+        <Alert color="gray">Its files are older than the retention period and were deleted.</Alert>
       )}
       {urls.map((url, index) => (
         <Media
@@ -33,7 +33,7 @@ export function GenerationFiles({ of: generation }: { of: GenerationRecord }) {
 function HowFar({ progress }: { progress: number | null }) {
   return (
     <Progress.Root size="xl">
-      <Progress.Section value={progress ?? 100} animated aria-label="How far it is">
+      <Progress.Section value={progress ?? 100} animated aria-label="Progress">
         <Progress.Label>{progress === null ? "runs" : `${progress} %`}</Progress.Label>
       </Progress.Section>
     </Progress.Root>
@@ -46,14 +46,12 @@ export function GenerationDetails({ of: generation }: { of: GenerationRecord }) 
   return (
     <>
       <DetailRows>
-        <DetailRow name="Prompt">{parameters.prompt ?? "not kept"}</DetailRow>
-        <DetailRow name="How many">{parameters.count}</DetailRow>
+        <DetailRow name="Prompt">{parameters.prompt ?? "not stored"}</DetailRow>
+        <DetailRow name="Number of images">{parameters.count}</DetailRow>
         {parameters.size !== null && <DetailRow name="Size">{parameters.size}</DetailRow>}
         {parameters.quality !== null && <DetailRow name="Quality">{parameters.quality}</DetailRow>}
         {parameters.seconds !== null && <DetailRow name="Seconds">{parameters.seconds}</DetailRow>}
-        {parameters.input_images > 0 && (
-          <DetailRow name="Pictures sent in">{parameters.input_images}</DetailRow>
-        )}
+        {parameters.input_images > 0 && <DetailRow name="Input images">{parameters.input_images}</DetailRow>}
       </DetailRows>
       <CodeBlock code={curlOf(generation)} label="the request as curl" />
       <Group>

@@ -48,9 +48,7 @@ function Content({ account, home }: { account: string; home: HomeRecord }) {
 
 function Figures({ home: { balance, held, spend, days_left } }: { home: HomeRecord }) {
   const lasts =
-    days_left === null
-      ? "nothing spent in the last 7 days"
-      : `lasts ${days_left} days at the pace of the last 7`;
+    days_left === null ? "no spend in the last 7 days" : `about ${days_left} days left at the current rate`;
   return (
     <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
       <Figure name="Balance" note={lasts}>
@@ -154,7 +152,7 @@ function Failures({ failures }: { failures: HomeRecord["last_failures"] }) {
         Last failures
       </Title>
       <Text size="sm" c="dimmed" mb="xs">
-        What failed is free.
+        Failed requests are not charged.
       </Text>
       <RowsTable heads={["When", "Model", "Why"]} minWidth={500}>
         {failures.map((failure) => (

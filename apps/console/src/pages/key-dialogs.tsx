@@ -20,10 +20,10 @@ interface KeyFields {
 }
 
 const PERIODS = [
-  { value: "", label: "over its whole life" },
-  { value: "day", label: "each day (UTC)" },
-  { value: "week", label: "each week (Monday, UTC)" },
-  { value: "month", label: "each month (UTC)" },
+  { value: "", label: "never" },
+  { value: "day", label: "daily (00:00 UTC)" },
+  { value: "week", label: "weekly (Monday, 00:00 UTC)" },
+  { value: "month", label: "monthly (UTC)" },
 ];
 
 /** Returns the request body. A cleared limit also clears its period. */
@@ -55,7 +55,7 @@ function Fields({ form, isNormal }: { form: ReturnType<typeof useKeyForm>; isNor
             {...form.getInputProps("spend_limit")}
           />
           <Select
-            label="Counted"
+            label="Resets"
             data={PERIODS}
             allowDeselect={false}
             disabled={form.values.spend_limit === ""}
@@ -80,8 +80,8 @@ interface DialogProps {
 export function NewKey({
   kind,
   close,
-  made,
-}: DialogProps & { kind: KeyRecord["kind"]; made: (secret: string) => void }) {
+  onSecret,
+}: DialogProps & { kind: KeyRecord["kind"]; onSecret: (secret: string) => void }) {
   const { account_id: account } = useAccount();
   const form = useKeyForm({ name: "", spend_limit: "", spend_limit_period: "", expires_at: "" }, newKeyBody);
   const create = useAct({
@@ -90,7 +90,7 @@ export function NewKey({
       ["keys", account],
       ["home", account],
     ],
-    after: ({ secret }) => made(secret),
+    after: ({ secret }) => onSecret(secret),
     showAt: (error) => showAtField(form, error),
   });
   return (
@@ -136,7 +136,7 @@ export function EditKey({ apiKey, close }: DialogProps & { apiKey: KeyRecord }) 
           <Fields form={form} isNormal={apiKey.kind === "normal"} />
           {apiKey.kind === "normal" && (
             <Text size="xs" c="dimmed">
-              Another period starts again at zero.
+              Changing the reset period resets spend to zero.
             </Text>
           )}
           <Button type="submit" loading={change.isPending}>
@@ -157,25 +157,27 @@ function localInput(at: string): string {
 export function RotateKey({
   apiKey,
   close,
-  made,
-}: DialogProps & { apiKey: KeyRecord; made: (secret: string) => void }) {
+  onSecret,
+}: DialogProps & { apiKey: KeyRecord; onSecret: (secret: string) => void }) {
   const { account_id: account } = useAccount();
   const form = useForm({ initialValues: { overlap_hours: 24 as number | string } });
   const rotate = useAct({
     send: ({ overlap_hours }: { overlap_hours: number | string }) =>
       call("rotateKey", { path: { account, id: apiKey.id }, body: { overlap_hours: Number(overlap_hours) } }),
     changes: [["keys", account]],
-    after: ({ secret }) => made(secret),
+    after: ({ secret }) => onSecret(secret),
     showAt: (error) => showAtField(form, error),
   });
   return (
     <Modal opened onClose={close} title={`Rotate ${apiKey.name}`}>
       <form onSubmit={form.onSubmit((values) => rotate.mutate(values))}>
         <Stack>
-          <Text size="sm">A new key takes its place. Put it into your programs before the old one ends.</Text>
+          <Text size="sm">
+            A new key replaces this one. Configure it in your programs before the old key expires.
+          </Text>
           <NumberInput
-            label="The old key lives on for, hours"
-            description="0 ends it at once"
+            label="Keep the old key working for, hours"
+            description="0 ends the old key at once"
             min={0}
             max={720}
             {...form.getInputProps("overlap_hours")}
@@ -200,10 +202,12 @@ export function DeleteKey({ apiKey, close }: DialogProps & { apiKey: KeyRecord }
   return (
     <Modal opened onClose={close} title={`Delete ${apiKey.name}?`}>
       <Stack>
-        <Text size="sm">Every program that uses it is refused at once. There is no way back.</Text>
+        <Text size="sm">
+          Programs that use this key are refused at once. A deleted key cannot be restored.
+        </Text>
         <Group justify="flex-end">
           <Button variant="default" onClick={close}>
-            Keep it
+            Cancel
           </Button>
           <Button color="red" loading={remove.isPending} onClick={() => remove.mutate()}>
             Delete
@@ -218,9 +222,9 @@ export function Secret({ secret, close }: DialogProps & { secret: string }) {
   return (
     <Modal opened onClose={close} title="The new key" closeOnClickOutside={false} closeOnEscape={false}>
       <Stack>
-        <Alert color="yellow">It is shown once, here. Nobody has it afterwards.</Alert>
+        <Alert color="yellow">Copy this key now. You will not be able to see it again.</Alert>
         <CopyField value={secret} label="the key" />
-        <Button onClick={close}>I have it</Button>
+        <Button onClick={close}>Done</Button>
       </Stack>
     </Modal>
   );

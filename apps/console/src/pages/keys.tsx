@@ -52,7 +52,7 @@ export function Keys() {
       </Tabs>
       {kind === "management" && (
         <Text size="sm" c="dimmed">
-          A management key makes, lists and deletes keys for programs. It cannot generate.
+          A management key creates, lists and deletes keys for programs. It cannot generate.
         </Text>
       )}
       <PagedRows
@@ -61,7 +61,7 @@ export function Keys() {
           call("listKeys", { path: { account }, query: { kind, ...(after && { after }) }, signal })
         }
         empty={
-          <Empty title="No key yet">
+          <Empty title="No keys yet">
             A key lets a program spend from the account, up to a limit that you set.
           </Empty>
         }
@@ -69,14 +69,14 @@ export function Keys() {
         {(keys) => <KeyTable keys={keys} mayChange={mayChange} open={setDialog} />}
       </PagedRows>
       {dialog?.name === "new" && (
-        <NewKey kind={kind} close={close} made={(secret) => setDialog({ name: "secret", secret })} />
+        <NewKey kind={kind} close={close} onSecret={(secret) => setDialog({ name: "secret", secret })} />
       )}
       {dialog?.name === "edit" && <EditKey apiKey={dialog.key} close={close} />}
       {dialog?.name === "rotate" && (
         <RotateKey
           apiKey={dialog.key}
           close={close}
-          made={(secret) => setDialog({ name: "secret", secret })}
+          onSecret={(secret) => setDialog({ name: "secret", secret })}
         />
       )}
       {dialog?.name === "delete" && <DeleteKey apiKey={dialog.key} close={close} />}
@@ -93,11 +93,7 @@ interface TableProps {
 
 function KeyTable({ keys, mayChange, open }: TableProps) {
   return (
-    <RowsTable
-      heads={["Name", "Spent of its limit, USD", "Can spend now, USD", "Expires", "On"]}
-      deeds
-      minWidth={820}
-    >
+    <RowsTable heads={["Name", "Spend, USD", "Remaining, USD", "Expires", "On"]} hasActions minWidth={820}>
       {keys.map((key) => (
         <Table.Tr key={key.id}>
           <Table.Td>
@@ -127,7 +123,7 @@ function KeyTable({ keys, mayChange, open }: TableProps) {
 
 function Spent({ of: key }: { of: KeyRecord }) {
   if (key.kind === "management") return <Text c="dimmed">spends nothing</Text>;
-  const period = key.spend_limit_period === null ? "in all" : `each ${key.spend_limit_period}`;
+  const period = key.spend_limit_period === null ? "total" : `each ${key.spend_limit_period}`;
   return (
     <Stack gap={4}>
       <Text size="sm">
@@ -143,7 +139,7 @@ function Spent({ of: key }: { of: KeyRecord }) {
       <Text size="xs" c="dimmed">
         {countText(key.total_requests)} requests
         {key.last_used_on !== null && `, last used ${key.last_used_on}`}
-        {key.resets_at !== null && `, starts again ${fromNow(key.resets_at)}`}
+        {key.resets_at !== null && `, resets ${fromNow(key.resets_at)}`}
       </Text>
     </Stack>
   );
@@ -158,7 +154,7 @@ const STATUS = {
   active: { color: "green", text: "active" },
   disabled: { color: "gray", text: "switched off" },
   expired: { color: "orange", text: "expired" },
-  blocked: { color: "red", text: "limit used up" },
+  blocked: { color: "red", text: "limit reached" },
 } as const;
 
 function CanSpend({ of: key }: { of: KeyRecord }) {
@@ -171,7 +167,7 @@ function CanSpend({ of: key }: { of: KeyRecord }) {
       </Badge>
       {key.kind === "normal" && key.limited_by !== null && (
         <Text size="xs" c="dimmed">
-          bound by {key.limited_by === "key" ? "the key's limit" : "the balance"}
+          limited by {key.limited_by === "key" ? "key budget" : "account balance"}
         </Text>
       )}
     </Stack>
@@ -198,7 +194,7 @@ function KeyMenu({ of: key, open }: { of: KeyRecord; open: TableProps["open"] })
   return (
     <Menu position="bottom-end">
       <Menu.Target>
-        <Button variant="default" size="compact-sm" aria-label={`What to do with ${key.name}`}>
+        <Button variant="default" size="compact-sm" aria-label={`Actions for ${key.name}`}>
           ⋯
         </Button>
       </Menu.Target>

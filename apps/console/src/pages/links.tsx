@@ -71,7 +71,7 @@ function FirstPassword(props: {
 function NoToken({ title }: { title: string }) {
   return (
     <SmallForm title={title}>
-      <Text>This page is opened by a link from a mail.</Text>
+      <Text>Open this page with the link from your e-mail.</Text>
     </SmallForm>
   );
 }

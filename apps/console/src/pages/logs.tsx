@@ -67,11 +67,7 @@ export function Logs() {
           call("listRequests", { path: { account }, query: { ...query, ...(after && { after }) }, signal })
         }
         again={(rows) => (rows.some(({ status }) => status === "running") ? RUNNING_MS : USUAL_MS)}
-        empty={
-          <Empty title="Nothing here">
-            Images and videos stand here as soon as they are asked for, text when its answer is over.
-          </Empty>
-        }
+        empty={<Empty title="No requests yet">Send a request from the playground or with curl.</Empty>}
       >
         {(rows) => (isGallery ? <Gallery rows={rows} open={open} /> : <List rows={rows} open={open} />)}
       </PagedRows>
@@ -123,7 +119,7 @@ function textOf({ api, usage, error, status }: TextRequestRecord): string {
 }
 
 function mediaOf({ kind, parameters }: GenerationRecord): string {
-  return parameters.prompt ?? (kind === "video" ? "Video, prompt not kept" : "Image, prompt not kept");
+  return parameters.prompt ?? (kind === "video" ? "Video, prompt not stored" : "Image, prompt not stored");
 }
 
 function Gallery({ rows, open }: RowsProps) {
@@ -131,7 +127,7 @@ function Gallery({ rows, open }: RowsProps) {
     (row): row is GenerationRecord =>
       row.kind !== "text" && (row.urls.length > 0 || row.status === "running"),
   );
-  if (shown.length === 0) return <Empty title="No picture and no video among these" />;
+  if (shown.length === 0) return <Empty title="No images or videos on this page" />;
   return (
     <div className="gallery">
       {shown.flatMap((row) =>

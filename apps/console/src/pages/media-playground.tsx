@@ -63,7 +63,7 @@ export function MediaPlayground({ model, prompt }: { model: ModelRecord; prompt:
   const body = bodyOf(model, fields);
   const path = model.type === "video" ? PATHS.video : PATHS.image;
 
-  const make = async () => {
+  const start = async () => {
     const control = new AbortController();
     setRunning(control);
     setError(undefined);
@@ -87,7 +87,7 @@ export function MediaPlayground({ model, prompt }: { model: ModelRecord; prompt:
         fields={fields}
         change={(changed) => setFields({ ...fields, ...changed })}
       />
-      {takes(model, "image") && (
+      {accepts(model, "image") && (
         <FileInput
           label="Pictures"
           description={`To work on; up to ${model.limits.input_images ?? MOST_PICTURES}`}
@@ -102,12 +102,12 @@ export function MediaPlayground({ model, prompt }: { model: ModelRecord; prompt:
           }}
         />
       )}
-      {takes(model, "mask") && pictures[0] !== undefined && (
+      {accepts(model, "mask") && pictures[0] !== undefined && (
         <MaskPainter key={pictures[0].name} picture={pictures[0]} onChange={setMask} />
       )}
       <Group>
-        <Button disabled={running !== undefined} onClick={() => void make()}>
-          {model.type === "video" ? "Make the video" : "Make it"}
+        <Button disabled={running !== undefined} onClick={() => void start()}>
+          {model.type === "video" ? "Generate video" : "Generate"}
         </Button>
         {running === undefined && fields.prompt !== "" && (
           <QuotedPrice account={account} path={path} body={body} pictures={pictures} />
@@ -116,10 +116,10 @@ export function MediaPlayground({ model, prompt }: { model: ModelRecord; prompt:
           <>
             <Loader size="sm" aria-label="Working" />
             <Button variant="default" onClick={() => running.abort()}>
-              Do not wait
+              Continue in background
             </Button>
             <Text size="sm" c="dimmed">
-              Its result also comes into the{" "}
+              The result is also in the{" "}
               <Anchor
                 renderRoot={(props) => <Link to="/accounts/$account/logs" params={{ account }} {...props} />}
               >
@@ -137,7 +137,7 @@ export function MediaPlayground({ model, prompt }: { model: ModelRecord; prompt:
   );
 }
 
-const takes = (model: ModelRecord, parameter: string) => model.supported_parameters.includes(parameter);
+const accepts = (model: ModelRecord, parameter: string) => model.supported_parameters.includes(parameter);
 
 /** Returns the values of the form, without those that the model would choose by itself. */
 function bodyOf(model: ModelRecord, { prompt, size, quality, seconds, n, audio }: Fields) {
@@ -191,9 +191,9 @@ function ParameterForm(props: {
         {choice("Size", "size", model.sizes)}
         {choice("Quality", "quality", model.qualities)}
         {choice("Seconds", "seconds", model.seconds)}
-        {takes(model, "n") && (
+        {accepts(model, "n") && (
           <NumberInput
-            label="How many"
+            label="Number of images"
             w={110}
             min={1}
             max={10}
@@ -201,7 +201,7 @@ function ParameterForm(props: {
             onChange={(value) => change({ n: Number(value) || 1 })}
           />
         )}
-        {takes(model, "audio") && (
+        {accepts(model, "audio") && (
           <Switch
             label="With sound"
             checked={fields.audio}

@@ -66,7 +66,7 @@ function Page({ model }: { model: ModelRecord }) {
 
 function Facts({ model }: { model: ModelRecord }) {
   const facts: [string, ReactNode][] = [
-    ["Made by", model.owned_by],
+    ["Vendor", model.owned_by],
     ["Served by", model.providers.join(", ")],
     ["Can", model.capabilities.join(", ") || "–"],
     ["Parameters", model.supported_parameters.join(", ") || "–"],
@@ -74,12 +74,11 @@ function Facts({ model }: { model: ModelRecord }) {
   if (model.sizes.length > 0) facts.push(["Sizes", model.sizes.join(", ")]);
   if (model.qualities.length > 0) facts.push(["Qualities", model.qualities.join(", ")]);
   if (model.seconds.length > 0) facts.push(["Seconds", model.seconds.join(", ")]);
-  if (model.limits.input_images !== null)
-    facts.push(["Pictures sent in", `up to ${model.limits.input_images}`]);
+  if (model.limits.input_images !== null) facts.push(["Input images", `up to ${model.limits.input_images}`]);
   if (model.context_length !== null)
     facts.push(["Context", `${model.context_length.toLocaleString()} tokens`]);
   if (model.max_output_tokens !== null) {
-    facts.push(["Longest answer", `${model.max_output_tokens.toLocaleString()} tokens`]);
+    facts.push(["Maximum output", `${model.max_output_tokens.toLocaleString()} tokens`]);
   }
   if (model.arena_score !== null && model.arena !== null) {
     const { board, attribution, as_of } = model.arena;

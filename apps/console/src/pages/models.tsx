@@ -65,7 +65,7 @@ export function Models() {
       </Group>
       {error !== null && <Failure error={error} retry={() => void refetch()} />}
       {data === undefined && error === null && <RowsWaiting />}
-      {data !== undefined && shown.length === 0 && <Empty title="No model is like this" />}
+      {data !== undefined && shown.length === 0 && <Empty title="No model matches the filters" />}
       {data !== undefined && (
         <Text size="sm" c="dimmed" role="status">
           {shown.length} of {data.length} models

@@ -24,18 +24,18 @@ export function NewAccount() {
   if (sign_up === "closed") {
     return (
       <SmallForm title="No account yet">
-        <Text>You belong to no account. Ask an admin of yours to invite you.</Text>
+        <Text>You are not a member of any account yet. Ask an admin to invite you.</Text>
       </SmallForm>
     );
   }
   return (
-    <SmallForm title="Open an account" onSubmit={form.onSubmit((values) => open.mutate(values))}>
+    <SmallForm title="Create an account" onSubmit={form.onSubmit((values) => open.mutate(values))}>
       <Text size="sm" c="dimmed">
         An account has credits, keys and members. You can invite others later.
       </Text>
-      <TextInput label="Name of the account" placeholder="My team" {...form.getInputProps("name")} />
+      <TextInput label="Account name" placeholder="My team" {...form.getInputProps("name")} />
       <Button type="submit" loading={open.isPending}>
-        Open it
+        Create account
       </Button>
     </SmallForm>
   );

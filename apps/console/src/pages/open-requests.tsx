@@ -28,14 +28,14 @@ export function OpenRequests() {
         Open requests
       </Title>
       <Text size="sm" c="dimmed">
-        What holds credit now. After its deadline nobody knows what became of a request: its outcome is looked
-        up at the provider until that says so, and the credit stays held.
+        Requests that reserve credit now. After the deadline of a request its outcome is unknown: the router
+        asks the provider, and the credit stays reserved until the provider answers.
       </Text>
       <Loaded of={requests}>
         {({ data, is_cut }) => (
           <>
-            {data.length === 0 ? <Empty title="Nothing is open" /> : <Rows requests={data} />}
-            {is_cut && <Alert color="gray">There are more than these.</Alert>}
+            {data.length === 0 ? <Empty title="No open requests" /> : <Rows requests={data} />}
+            {is_cut && <Alert color="gray">Only the first requests are shown.</Alert>}
           </>
         )}
       </Loaded>

@@ -28,7 +28,7 @@ import { PagedRows } from "../parts/paged-rows.tsx";
 import { useSession } from "../session.ts";
 import { AuditTable } from "./audit.tsx";
 
-type Deed = "deposit" | "adjustment" | "suspension";
+type OperatorAction = "deposit" | "adjustment" | "suspension";
 
 export function OperatedAccountPage() {
   const { is_operator } = useSession();
@@ -38,7 +38,7 @@ export function OperatedAccountPage() {
     queryFn: ({ signal }) => call("readAccountAsOperator", { path: { id }, signal }),
     enabled: is_operator,
   });
-  const [deed, setDeed] = useState<Deed>();
+  const [action, setAction] = useState<OperatorAction>();
   if (!is_operator) return <PageMissing />;
   if (error !== null) return <Failure error={error} retry={() => void refetch()} />;
   if (data === undefined) return <RowsWaiting />;
@@ -52,29 +52,31 @@ export function OperatedAccountPage() {
           {data.is_suspended && <Badge color="red">suspended</Badge>}
         </Group>
         <Group gap="xs">
-          <Button onClick={() => setDeed("deposit")}>Book a deposit</Button>
-          <Button variant="default" onClick={() => setDeed("adjustment")}>
+          <Button onClick={() => setAction("deposit")}>Book a deposit</Button>
+          <Button variant="default" onClick={() => setAction("adjustment")}>
             Adjust
           </Button>
-          <Button variant="default" color="red" onClick={() => setDeed("suspension")}>
-            {data.is_suspended ? "Let it spend again" : "Suspend"}
+          <Button variant="default" color="red" onClick={() => setAction("suspension")}>
+            {data.is_suspended ? "Lift the suspension" : "Suspend"}
           </Button>
         </Group>
       </Group>
       <Figures account={data} />
       <Title order={2} size="h4">
-        What was done
+        Activity
       </Title>
       <PagedRows
         queryKey={["operator", "audit", id]}
         read={(after, signal) =>
           call("readAuditAsOperator", { path: { id }, query: after === undefined ? {} : { after }, signal })
         }
-        empty={<Empty title="Nothing was changed yet" />}
+        empty={<Empty title="No changes yet" />}
       >
         {(entries) => <AuditTable entries={entries} />}
       </PagedRows>
-      {deed !== undefined && <DeedDialog account={data} deed={deed} close={() => setDeed(undefined)} />}
+      {action !== undefined && (
+        <ActionDialog account={data} action={action} close={() => setAction(undefined)} />
+      )}
     </Stack>
   );
 }
@@ -106,32 +108,40 @@ function Figures({ account }: { account: OperatedAccount }) {
   );
 }
 
-interface DeedFields {
+interface ActionFields {
   readonly amount: string;
   readonly reason: string;
 }
 
 const TITLES = { deposit: "Book a deposit", adjustment: "Adjust the credit" } as const;
 
-function DeedDialog({ account, deed, close }: { account: OperatedAccount; deed: Deed; close: () => void }) {
+function ActionDialog({
+  account,
+  action,
+  close,
+}: {
+  account: OperatedAccount;
+  action: OperatorAction;
+  close: () => void;
+}) {
   const [bookingId] = useState(() => crypto.randomUUID());
   const stops = !account.is_suspended;
-  const bookingOf = ({ amount, reason }: DeedFields) => ({
+  const bookingOf = ({ amount, reason }: ActionFields) => ({
     id: bookingId,
     amount: amount.trim().replace("$", ""),
     reason,
   });
-  const suspensionOf = ({ reason }: DeedFields) => ({ is_suspended: stops, reason });
-  const rules = { deposit: depositBody, adjustment: adjustmentBody, suspension: suspensionBody }[deed];
+  const suspensionOf = ({ reason }: ActionFields) => ({ is_suspended: stops, reason });
+  const rules = { deposit: depositBody, adjustment: adjustmentBody, suspension: suspensionBody }[action];
   const form = useForm({
     initialValues: { amount: "", reason: "" },
-    validate: byRules<DeedFields>(rules, deed === "suspension" ? suspensionOf : bookingOf),
+    validate: byRules<ActionFields>(rules, action === "suspension" ? suspensionOf : bookingOf),
   });
   const act = useAct({
-    send: (fields: DeedFields) => {
+    send: (fields: ActionFields) => {
       const path = { id: account.id };
-      if (deed === "deposit") return call("bookDeposit", { path, body: bookingOf(fields) });
-      if (deed === "adjustment") return call("bookAdjustment", { path, body: bookingOf(fields) });
+      if (action === "deposit") return call("bookDeposit", { path, body: bookingOf(fields) });
+      if (action === "adjustment") return call("bookAdjustment", { path, body: bookingOf(fields) });
       return call("suspendAccount", { path, body: suspensionOf(fields) });
     },
     changes: [["operator"]],
@@ -139,18 +149,18 @@ function DeedDialog({ account, deed, close }: { account: OperatedAccount; deed: 
     after: close,
     showAt: (error) => showAtField(form, error),
   });
-  const title = deed === "suspension" ? (stops ? "Suspend" : "Let it spend again") : TITLES[deed];
+  const title = action === "suspension" ? (stops ? "Suspend" : "Lift the suspension") : TITLES[action];
   return (
     <Modal opened onClose={close} title={title}>
       <form onSubmit={form.onSubmit((values) => act.mutate(values))} noValidate>
         <Stack>
-          {deed === "suspension" && stops && (
-            <Alert color="yellow">None of its keys spends any more. What runs is charged.</Alert>
+          {action === "suspension" && stops && (
+            <Alert color="yellow">All keys of the account stop spending. Running requests are charged.</Alert>
           )}
-          {deed !== "suspension" && (
+          {action !== "suspension" && (
             <TextInput
               label="Amount, USD"
-              {...(deed === "adjustment" && { description: "Below zero takes credit." })}
+              {...(action === "adjustment" && { description: "A negative amount withdraws credit." })}
               data-autofocus
               {...form.getInputProps("amount")}
             />

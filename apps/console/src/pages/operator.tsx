@@ -28,7 +28,7 @@ export function Operator() {
         read={(after, signal) =>
           call("findAccounts", { query: { ...query, ...(after && { after }) }, signal })
         }
-        empty={<Empty title="No such account">Accounts without people are found by the CLI only.</Empty>}
+        empty={<Empty title="Account not found">Only the CLI finds accounts without members.</Empty>}
       >
         {(accounts) => (
           <RowsTable heads={["Name", "Opened", "Members"]} figures={1} minWidth={520}>

@@ -10,7 +10,7 @@ import { showAtField } from "../parts/field-errors.ts";
 import { fromNow } from "../parts/figure-text.ts";
 import { byRules } from "../parts/form-rules.ts";
 import { Failure, RowsWaiting } from "../parts/page-states.tsx";
-import { makePasskey } from "../parts/passkey-prompt.ts";
+import { createPasskey } from "../parts/passkey-prompt.ts";
 import { useSession } from "../session.ts";
 
 const PASSKEYS = ["passkeys"];
@@ -51,7 +51,7 @@ export function Passkeys() {
       {data === undefined && error === null && <RowsWaiting rows={1} />}
       {data?.data.length === 0 && (
         <Text size="sm">
-          You have none. With one you sign in as you unlock your device, without a password.
+          You have no passkey. A passkey signs you in without a password, with the unlock of your device.
         </Text>
       )}
       <Stack gap="xs">
@@ -93,7 +93,7 @@ function NameDialog({ passkey, close }: Subject & { close: () => void }) {
     send: async ({ name }: { name: string }) => {
       if (passkey !== undefined) return call("renamePasskey", { path: { id: passkey.id }, body: { name } });
       const { options } = await call("beginPasskey");
-      return call("addPasskey", { body: { name, passkey: await makePasskey(options) } });
+      return call("addPasskey", { body: { name, passkey: await createPasskey(options) } });
     },
     changes: [PASSKEYS],
     done: passkey === undefined ? "The passkey is added." : "Renamed.",
@@ -106,13 +106,13 @@ function NameDialog({ passkey, close }: Subject & { close: () => void }) {
         <Stack>
           <TextInput
             label="Name"
-            description="Such as the device that has it"
+            description="For example the name of your device"
             data-autofocus
             {...form.getInputProps("name")}
           />
           <Group justify="flex-end">
             <Button type="submit" loading={act.isPending}>
-              {passkey === undefined ? "Go on" : "Save"}
+              {passkey === undefined ? "Continue" : "Save"}
             </Button>
           </Group>
         </Stack>

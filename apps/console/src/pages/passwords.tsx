@@ -23,17 +23,17 @@ export function ForgotPassword() {
   });
   if (isAsked) {
     return (
-      <SmallForm title="Forgot the password">
+      <SmallForm title="Forgot password">
         <Text>
           {sends_mail
-            ? "If the address is known, a link to set a new password is on its way."
-            : "No mail server is set: if the address is known, the operator of this router has the link."}
+            ? "If an account exists for this address, we have sent a link to set a new password."
+            : "No mail server is configured. If an account exists for this address, the operator of this router has the link."}
         </Text>
       </SmallForm>
     );
   }
   return (
-    <SmallForm title="Forgot the password" onSubmit={form.onSubmit((values) => ask.mutate(values))}>
+    <SmallForm title="Forgot password" onSubmit={form.onSubmit((values) => ask.mutate(values))}>
       <TextInput
         label="E-mail address"
         type="email"
@@ -62,7 +62,7 @@ export function ResetPassword() {
   if (token === "" || isSet) {
     return (
       <SmallForm title="New password">
-        <Text>{isSet ? "The new password is set." : "This page is opened by a link from a mail."}</Text>
+        <Text>{isSet ? "The new password is set." : "Open this page with the link from your e-mail."}</Text>
         <Anchor renderRoot={(props) => <Link to="/sign-in" {...props} />}>Sign in</Anchor>
       </SmallForm>
     );

@@ -56,11 +56,11 @@ function TopUpForm() {
           {...form.getInputProps("amount")}
         />
         <Text size="sm" c="dimmed">
-          You pay at Stripe. The credits are there when it says that the payment has come.
+          You pay at Stripe. Your credits arrive when Stripe confirms the payment.
         </Text>
         <Group justify="flex-end">
           <Button type="submit" loading={begin.isPending || begin.isSuccess}>
-            Go to payment
+            Continue to payment
           </Button>
         </Group>
       </Stack>
@@ -91,11 +91,11 @@ export function Payments({ only }: { only: string | undefined }) {
           call("listPayments", { path: { account }, query: { ...query, ...(after && { after }) }, signal })
         }
         again={(payments) => (payments.some(({ status }) => status === "pending") ? PENDING_MS : USUAL_MS)}
-        empty={<Empty title="No payment">A top-up is the first one.</Empty>}
+        empty={<Empty title="No payments yet">Top up to start.</Empty>}
       >
         {(payments) => (
           <RowsTable
-            heads={["When", "Status", "By", "At Stripe", "Amount, USD", "Taken back, USD"]}
+            heads={["When", "Status", "By", "At Stripe", "Amount, USD", "Refunded, USD"]}
             figures={2}
             minWidth={720}
           >
@@ -122,7 +122,7 @@ function PaymentRow({ payment }: { payment: PaymentRecord }) {
         </Badge>
         {payment.needs_operator && (
           <Text size="xs" c="dimmed">
-            The operator looks at it.
+            The operator reviews this payment.
           </Text>
         )}
       </Table.Td>

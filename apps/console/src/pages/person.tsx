@@ -84,7 +84,7 @@ function Identities() {
   const remove = useAct({
     send: (id: string) => call("removeIdentity", { path: { id } }),
     changes: [IDENTITIES],
-    done: "The identity is forgotten.",
+    done: "The identity is removed.",
   });
   if (single_sign_on === null && data?.data.length === 0) return null;
   return (

@@ -24,10 +24,10 @@ export function Playground() {
         Playground
       </Title>
       <Text size="sm" c="dimmed">
-        These are real requests: they are charged to the account, and stand in its logs as “web token”.
+        Requests here are real and charged to your account. The logs show them as “web token”.
       </Text>
       {model === undefined ? (
-        <Text>No model can be served here yet.</Text>
+        <Text>No model is available yet.</Text>
       ) : (
         <>
           <ModelChoice models={data} model={model} />

@@ -23,8 +23,8 @@ export function Providers() {
         Providers
       </Title>
       <Text size="sm" c="dimmed">
-        By the catalogue as it is now. Which breakers are open is each process's own: the metric{" "}
-        <Code>text_upstream_breakers_open</Code> and the dashboards say so.
+        State of the catalogue. Each process has its own circuit breakers: see the metric{" "}
+        <Code>text_upstream_breakers_open</Code> and the dashboards.
       </Text>
       <Loaded of={providers}>
         {(data) => (
@@ -42,7 +42,7 @@ function ProviderTable({ providers }: Pick<RouterProviders, "providers">) {
   if (providers.length === 0) return <Empty title="No provider has a key" />;
   return (
     <RowsTable
-      heads={["Provider", "Image models", "Video models", "Text models", "Only here"]}
+      heads={["Provider", "Image models", "Video models", "Text models", "Only at this provider"]}
       figures={4}
       minWidth={600}
     >
@@ -62,7 +62,7 @@ function ProviderTable({ providers }: Pick<RouterProviders, "providers">) {
 
 const IMPORTS = {
   none: { color: "gray", text: "no text upstream is configured" },
-  running: { color: "blue", text: "the first import runs" },
+  running: { color: "blue", text: "the first import is running" },
   done: { color: "green", text: "text models are imported" },
   failed: { color: "red", text: "the last import failed" },
 } as const;
@@ -93,7 +93,7 @@ function Catalogue({ of: { catalogue_version, text_import } }: { of: RouterProvi
 }
 
 function Changes({ of: { added, removed, repriced, notes } }: { of: CatalogueChanges }) {
-  const parts = { "Would come": added, "Would go": removed, "Would have another price": repriced };
+  const parts = { "Would be added": added, "Would be removed": removed, "Would change price": repriced };
   const isSame = added.length + removed.length + repriced.length === 0;
   return (
     <Stack gap="xs" role="status">
@@ -102,7 +102,7 @@ function Changes({ of: { added, removed, repriced, notes } }: { of: CatalogueCha
           {note}
         </Alert>
       ))}
-      {isSame && <Text size="sm">No model would come or go, and no price would change.</Text>}
+      {isSame && <Text size="sm">No model would be added or removed, and no price would change.</Text>}
       {Object.entries(parts)
         .filter(([, ids]) => ids.length > 0)
         .map(([title, ids]) => (

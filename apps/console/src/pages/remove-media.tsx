@@ -21,7 +21,7 @@ export function RemoveMedia({ of: { id, status, is_deleted } }: { of: Generation
   });
   if (is_deleted || !may("developer")) return null;
   const runs = status === "running";
-  const name = runs ? "Give it up" : "Delete files and prompt";
+  const name = runs ? "Cancel request" : "Delete files and prompt";
   return (
     <Group>
       <Button variant="light" color="red" onClick={open}>
@@ -31,15 +31,15 @@ export function RemoveMedia({ of: { id, status, is_deleted } }: { of: Generation
         <Stack>
           <Text size="sm">
             {runs
-              ? "It is stopped if it can be. Should that come too late, it is charged, and its files are removed."
-              : "Its files are gone at once, also for whoever has their address. Nothing brings them back. What it cost stays in the log and in the ledger."}
+              ? "The provider is asked to stop. If the request finishes first, it is charged, and its files are deleted."
+              : "Its files are deleted at once, and their URLs stop working. Deleted files cannot be restored. The log and the ledger keep its cost."}
           </Text>
           <Group justify="flex-end">
             <Button variant="default" onClick={close}>
-              Keep it
+              Back
             </Button>
             <Button color="red" loading={act.isPending} onClick={() => act.mutate()}>
-              {runs ? "Give up" : "Delete"}
+              {runs ? "Cancel request" : "Delete"}
             </Button>
           </Group>
         </Stack>

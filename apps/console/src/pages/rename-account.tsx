@@ -36,7 +36,7 @@ function Dialog({ close }: { close: () => void }) {
     <Modal opened onClose={close} title="Rename account">
       <form onSubmit={form.onSubmit((values) => act.mutate(values))} noValidate>
         <Stack>
-          <TextInput label="Name of the account" data-autofocus {...form.getInputProps("name")} />
+          <TextInput label="Account name" data-autofocus {...form.getInputProps("name")} />
           <Group justify="flex-end">
             <Button type="submit" loading={act.isPending}>
               Save

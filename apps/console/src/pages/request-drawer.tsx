@@ -54,9 +54,7 @@ function Details({ of: { request, price } }: { of: AnswerOf<"readRequest"> }) {
         <DetailRow name="Status">
           <RequestStatus of={request} />
         </DetailRow>
-        <DetailRow name="Charged">
-          {charged === null ? "not decided yet" : <Money usd={charged} strong />}
-        </DetailRow>
+        <DetailRow name="Charged">{charged === null ? "pending" : <Money usd={charged} strong />}</DetailRow>
         <DetailRow name="Asked">
           <Time at={request.created_at} />
         </DetailRow>
@@ -73,6 +71,6 @@ function Details({ of: { request, price } }: { of: AnswerOf<"readRequest"> }) {
 }
 
 function tookText({ status, created_at, finished_at }: RequestRecord): string {
-  if (finished_at === null) return status === "running" ? "runs" : "not known";
+  if (finished_at === null) return status === "running" ? "runs" : "unknown";
   return secondsText(Date.parse(finished_at) - Date.parse(created_at));
 }

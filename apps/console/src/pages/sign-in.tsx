@@ -32,7 +32,7 @@ const BACK = /^\/(accounts\/|invitation$)/;
  * Returns a function that opens the wanted page. Only paths of this application: another address would lead to a
  * foreign page.
  */
-function useGoOn() {
+function useContinue() {
   const { history } = useRouter();
   const { back } = useSearch({ strict: false });
   return (to = back) => history.push(to !== undefined && BACK.test(to) ? to : "/");
@@ -41,7 +41,7 @@ function useGoOn() {
 /** Sends a one-time request once, even if the page renders again. @returns the error of a refusal */
 function useSentOnce(send: () => Promise<SessionState>, back?: string): unknown {
   const queries = useQueryClient();
-  const goOn = useGoOn();
+  const continueTo = useContinue();
   const [error, setError] = useState<unknown>();
   const isSent = useRef(false);
   useEffect(() => {
@@ -50,7 +50,7 @@ function useSentOnce(send: () => Promise<SessionState>, back?: string): unknown 
     send()
       .then((session) => {
         queries.setQueryData(SESSION_KEY, session);
-        return goOn(back);
+        return continueTo(back);
       })
       .catch(setError);
   });
@@ -86,7 +86,7 @@ function AtIssuer({ name }: { name: string }) {
 
 function ByPasskey() {
   const queries = useQueryClient();
-  const goOn = useGoOn();
+  const continueTo = useContinue();
   const signIn = useAct({
     send: async () => {
       const { options } = await call("beginPasskeySignIn");
@@ -94,7 +94,7 @@ function ByPasskey() {
     },
     after: (session) => {
       queries.setQueryData(SESSION_KEY, session);
-      return goOn();
+      return continueTo();
     },
   });
   return (
@@ -121,7 +121,7 @@ function ByLink({ token }: { token: string }) {
 function ByHand({ failure }: { failure?: ReactNode }) {
   const { sign_up, single_sign_on, takes_passkeys } = useSession();
   const queries = useQueryClient();
-  const goOn = useGoOn();
+  const continueTo = useContinue();
   const [refusal, setRefusal] = useState<ApiError>();
   const form = useForm({
     initialValues: { email: "", password: "" },
@@ -130,7 +130,7 @@ function ByHand({ failure }: { failure?: ReactNode }) {
     send: (body: { email: string; password: string }) => call("signIn", { body }),
     after: (session) => {
       queries.setQueryData(SESSION_KEY, session);
-      return goOn();
+      return continueTo();
     },
     showAt: (error) => {
       setRefusal(error);
@@ -164,7 +164,7 @@ function ByHand({ failure }: { failure?: ReactNode }) {
         Sign in
       </Button>
       <Anchor size="sm" renderRoot={(props) => <Link to="/forgot-password" {...props} />}>
-        Forgot the password?
+        Forgot password?
       </Anchor>
       {sign_up === "open" && (
         <Text size="sm">

@@ -53,7 +53,7 @@ function LinkIsSent({ address, isMailed, isOpen }: { address: string; isMailed: 
   const condition = isOpen ? "" : "If this address was invited: ";
   const link = isMailed
     ? `A link was sent to ${address}. Open it to set your password.`
-    : "No mail server is set: the operator of this router has the link to set your password.";
+    : "No mail server is configured. The operator of this router has the link to set your password.";
   return (
     <SmallForm title="Almost there">
       <Text>

@@ -60,7 +60,7 @@ export function Team() {
 
 function MemberTable({ members }: { members: readonly Member[] }) {
   return (
-    <RowsTable heads={["Who", "Role", "Since"]} deeds minWidth={600}>
+    <RowsTable heads={["Who", "Role", "Since"]} hasActions minWidth={600}>
       {members.map((member) => (
         <MemberRow key={member.person_id} member={member} />
       ))}
@@ -118,7 +118,7 @@ function MemberRow({ member }: { member: Member }) {
             size="compact-sm"
             loading={remove.isPending}
             onClick={() => remove.mutate()}
-            aria-label={isMe ? "Leave the account" : `Remove ${member.email}`}
+            aria-label={isMe ? "Leave account" : `Remove ${member.email}`}
           >
             {isMe ? "Leave" : "Remove"}
           </Button>
@@ -140,7 +140,7 @@ function Invitations({ invitations }: { invitations: Members["invitations"] }) {
       <Title order={2} size="h4">
         Invited
       </Title>
-      <RowsTable heads={["Address", "Role", "Invited by", "Ends"]} deeds={may("admin")} minWidth={600}>
+      <RowsTable heads={["Address", "Role", "Invited by", "Ends"]} hasActions={may("admin")} minWidth={600}>
         {invitations.map(({ id, email, role, invited_by, expires_at }) => (
           <Table.Tr key={id}>
             <Table.Td className="break-anywhere">{email}</Table.Td>
@@ -171,7 +171,7 @@ function Invite({ close }: { close: () => void }) {
   const invite = useAct({
     send: (body: { email: string; role: Role }) => call("invite", { path: { account }, body }),
     changes: [["members", account]],
-    after: (made) => (made.link === null ? close() : setLink(made.link)),
+    after: (invitation) => (invitation.link === null ? close() : setLink(invitation.link)),
     showAt: (error) => showAtField(form, error),
   });
   return (
@@ -193,7 +193,7 @@ function Invite({ close }: { close: () => void }) {
         </form>
       ) : (
         <Stack>
-          <Text size="sm">No mail server is set. Send this link yourself:</Text>
+          <Text size="sm">No mail server is configured. Send this link yourself:</Text>
           <CopyField value={link} label="the invitation" />
           <Button onClick={close}>Done</Button>
         </Stack>

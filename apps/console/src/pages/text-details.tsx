@@ -9,27 +9,30 @@ export function TextDetails({ of: request }: { of: TextRequestRecord }) {
   if (request.api === null) {
     return (
       <Alert color="gray" title="No details">
-        Details come when a request is over, and are kept for a time. What it cost is kept with the ledger.
+        Details appear when the request has finished, and are kept for the retention period. The ledger keeps
+        the cost.
       </Alert>
     );
   }
   return (
     <>
       <DetailRows>
-        <DetailRow name="Asked as">
+        <DetailRow name="API">
           {request.api === "chat" ? "chat completion" : "response"}
           {request.stream ? ", streamed" : ""}
         </DetailRow>
         {request.first_byte_ms !== null && (
-          <DetailRow name="First byte">after {secondsText(request.first_byte_ms)}</DetailRow>
+          <DetailRow name="Time to first byte">{secondsText(request.first_byte_ms)}</DetailRow>
         )}
-        {request.finish_reason !== null && <DetailRow name="Ended with">{request.finish_reason}</DetailRow>}
+        {request.finish_reason !== null && (
+          <DetailRow name="Finish reason">{request.finish_reason}</DetailRow>
+        )}
         {request.user !== null && <DetailRow name="User">{request.user}</DetailRow>}
       </DetailRows>
       <Usage of={request} />
       <Attempts of={request} />
       <Text size="sm" c="dimmed">
-        What was asked and answered is not kept.
+        Prompts and answers are not stored.
       </Text>
     </>
   );
@@ -37,14 +40,14 @@ export function TextDetails({ of: request }: { of: TextRequestRecord }) {
 
 const PARTS = [
   ["input_tokens", "Input"],
-  ["cached_input_tokens", "of it read from the cache"],
-  ["cache_write_tokens", "of it written to the cache"],
-  ["image_input_tokens", "of it images"],
-  ["audio_input_tokens", "of it audio"],
+  ["cached_input_tokens", "of these, read from the cache"],
+  ["cache_write_tokens", "of these, written to the cache"],
+  ["image_input_tokens", "of these, images"],
+  ["audio_input_tokens", "of these, audio"],
   ["output_tokens", "Output"],
-  ["reasoning_tokens", "of it reasoning"],
-  ["image_output_tokens", "of it images"],
-  ["audio_output_tokens", "of it audio"],
+  ["reasoning_tokens", "of these, reasoning"],
+  ["image_output_tokens", "of these, images"],
+  ["audio_output_tokens", "of these, audio"],
 ] as const;
 const WHOLES: ReadonlySet<string> = new Set(["input_tokens", "output_tokens"]);
 
@@ -79,9 +82,9 @@ function Attempts({ of: { attempts } }: { of: TextRequestRecord }) {
   return (
     <Stack gap="xs" component="section">
       <Title order={2} size="h5">
-        {attempts.length === 1 ? "Sent to" : "Sent to, one after the other"}
+        {attempts.length === 1 ? "Provider" : "Providers, in order"}
       </Title>
-      <RowsTable heads={["Provider", "What came of it", "Took"]} figures={1} minWidth={360}>
+      <RowsTable heads={["Provider", "Outcome", "Took"]} figures={1} minWidth={360}>
         {attempts.map(({ provider, model, outcome, took_ms }, index) => (
           <Table.Tr key={index}>
             <Table.Td className="break-anywhere">

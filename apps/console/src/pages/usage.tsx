@@ -46,7 +46,7 @@ export function Usage() {
         </Button>
       </Group>
       <SegmentedControl
-        aria-label="Summed by"
+        aria-label="Group by"
         value={group_by}
         data={GROUPS}
         onChange={(value) => void filter({ group_by: value === "day" ? null : value })}
@@ -65,7 +65,7 @@ export function Usage() {
 function Sums({ usage, groupBy }: { usage: UsageAnswer; groupBy: string }) {
   if (usage.data.length === 0) {
     return (
-      <Empty title="No request">
+      <Empty title="No requests">
         from {usage.from} to {usage.to}
       </Empty>
     );
@@ -77,7 +77,9 @@ function Sums({ usage, groupBy }: { usage: UsageAnswer; groupBy: string }) {
         {usage.from} to {usage.to}
       </Text>
       {usage.is_cut && (
-        <Alert color="yellow">There are more rows than are shown. The CSV of a shorter time has all.</Alert>
+        <Alert color="yellow">
+          Only some rows are shown. The CSV of a shorter period contains all of its rows.
+        </Alert>
       )}
       <Suspense fallback={<RowsWaiting rows={4} />}>
         <SpendChart rows={usage.data} />

@@ -26,16 +26,16 @@ export function useAct<Input = void, Answer = unknown>(options: ActOptions<Input
     },
     onError: (error) => {
       if (error instanceof ApiError && showAt?.(error)) return;
-      sayRefusal(error);
+      showRefusal(error);
     },
   });
 }
 
-export function sayRefusal(error: unknown): void {
+export function showRefusal(error: unknown): void {
   const id = error instanceof ApiError && error.requestId ? ` (request ${error.requestId})` : "";
   notifications.show({
     color: "red",
-    title: "This did not work",
+    title: "Something went wrong",
     message: `${error instanceof Error ? error.message : String(error)}${id}`,
     autoClose: 10_000,
   });

@@ -1,6 +1,6 @@
 // Money is shown exactly, and times from now in words.
 import { expect, test } from "@jest/globals";
-import { deedText, fromNow, moneyText, shortDecimal } from "./figure-text.ts";
+import { actionText, fromNow, moneyText, shortDecimal } from "./figure-text.ts";
 
 test.each([
   ["0.0000", "$0.00"],
@@ -32,5 +32,5 @@ test.each([
 });
 
 test("deeds are shown as words", () => {
-  expect(deedText("member.role_changed")).toBe("Member role changed");
+  expect(actionText("member.role_changed")).toBe("Member role changed");
 });

@@ -43,7 +43,7 @@ export function fromNow(at: string, now = Date.now(), locale?: string): string {
 }
 
 /** "member.role_changed" as "Member role changed". */
-export function deedText(action: string): string {
+export function actionText(action: string): string {
   const words = action.replace(/[._]/g, " ");
   return words.slice(0, 1).toUpperCase() + words.slice(1);
 }

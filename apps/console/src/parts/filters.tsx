@@ -56,7 +56,7 @@ export function TextFilter(props: {
   type?: "text" | "date";
 }) {
   const filter = useFilter();
-  const take = (value: string) => {
+  const apply = (value: string) => {
     if (value !== (props.value ?? "")) void filter({ [props.name]: value.trim() });
   };
   return (
@@ -66,9 +66,9 @@ export function TextFilter(props: {
       label={props.label}
       w={props.type === "date" ? 160 : 190}
       defaultValue={props.value ?? ""}
-      onBlur={({ currentTarget }) => take(currentTarget.value)}
+      onBlur={({ currentTarget }) => apply(currentTarget.value)}
       onKeyDown={({ key, currentTarget }) => {
-        if (key === "Enter") take(currentTarget.value);
+        if (key === "Enter") apply(currentTarget.value);
       }}
     />
   );

@@ -5,13 +5,13 @@
 const RETURN_PAGE = "/sign-in/oidc";
 const BACK_MEMORY = "generation-router.back";
 
-let answer = takeAnswer();
+let answer = readAnswer();
 
 /** Returns the answer, once. Undefined without an issuer's answer. */
 export function issuerAnswer(): string | undefined {
-  const taken = answer;
+  const current = answer;
   answer = undefined;
-  return taken;
+  return current;
 }
 
 /** Remembers the wanted page during the visit of the issuer. */
@@ -24,7 +24,7 @@ export function rememberedBack(): string | undefined {
   return sessionStorage.getItem(BACK_MEMORY) ?? undefined;
 }
 
-function takeAnswer(): string | undefined {
+function readAnswer(): string | undefined {
   const { pathname, search } = window.location;
   if (pathname !== RETURN_PAGE || search === "") return undefined;
   window.history.replaceState(window.history.state, "", RETURN_PAGE);

@@ -8,16 +8,16 @@ const INVITATION_MEMORY = "generation-router.invitation";
 export function useLinkToken(): string | undefined {
   const [token, setToken] = useState(tokenInAddress);
   useEffect(() => {
-    const take = () => {
+    const read = () => {
       const found = tokenInAddress();
       if (found === undefined) return;
       setToken(found);
       const { pathname, search } = window.location;
       window.history.replaceState(window.history.state, "", pathname + search);
     };
-    take();
-    window.addEventListener("hashchange", take);
-    return () => window.removeEventListener("hashchange", take);
+    read();
+    window.addEventListener("hashchange", read);
+    return () => window.removeEventListener("hashchange", read);
   }, []);
   return token;
 }

@@ -17,9 +17,9 @@ export function MaskPainter({
   const [url, setUrl] = useState<string>();
   const [brush, setBrush] = useState(8);
   useEffect(() => {
-    const made = URL.createObjectURL(picture);
-    setUrl(made);
-    return () => URL.revokeObjectURL(made);
+    const created = URL.createObjectURL(picture);
+    setUrl(created);
+    return () => URL.revokeObjectURL(created);
   }, [picture]);
 
   const paint = (event: PointerEvent<HTMLCanvasElement>) => {
@@ -47,13 +47,13 @@ export function MaskPainter({
   };
   return (
     <Stack gap="xs" maw={480}>
-      <Text size="sm">Paint over what shall change. Nothing painted: the whole picture may.</Text>
+      <Text size="sm">Paint the area to change. Leave empty to edit the whole image.</Text>
       <Box pos="relative">
         {url !== undefined && (
           <img
             className="picture"
             src={url}
-            alt="The one to paint over"
+            alt="Area to change"
             onLoad={({ currentTarget }) => {
               if (canvas.current === null) return;
               canvas.current.width = currentTarget.naturalWidth;
@@ -84,7 +84,7 @@ export function MaskPainter({
           value={brush}
           onChange={setBrush}
           label={null}
-          thumbLabel="Size of the brush"
+          thumbLabel="Brush size"
         />
         <Button variant="default" size="xs" onClick={clear}>
           Clear

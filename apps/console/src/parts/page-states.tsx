@@ -30,7 +30,7 @@ export function Failure({ error, retry }: { error: unknown; retry?: (() => void)
   if (error instanceof ApiError && error.code === "role_required") return <NotAllowed />;
   const requestId = error instanceof ApiError ? error.requestId : undefined;
   return (
-    <Alert color="red" title="This did not work" role="alert">
+    <Alert color="red" title="Something went wrong" role="alert">
       <Stack gap="xs" align="flex-start">
         <Text size="sm">{error instanceof Error ? error.message : String(error)}</Text>
         {requestId && (
@@ -61,7 +61,7 @@ export function NotAllowed({ least }: { least?: Role }) {
     <Alert color="yellow" title="Your role does not allow this">
       {least === undefined
         ? "Ask an admin of the account."
-        : `It takes the role ${least} or more. Ask an admin.`}
+        : `This needs the role ${least} or more. Ask an admin.`}
     </Alert>
   );
 }
@@ -84,11 +84,11 @@ export function PageMissing() {
     <Center py={80}>
       <Stack align="center">
         <Title order={1} size="h3">
-          There is no such page
+          Page not found
         </Title>
         <Group>
           <Button component={Link} to="/">
-            To the start
+            Go to home
           </Button>
         </Group>
       </Stack>

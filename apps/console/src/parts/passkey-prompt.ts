@@ -15,12 +15,12 @@ export class NoPasskey extends Error {}
 const library = () => import("@simplewebauthn/browser");
 
 /** @throws NoPasskey if the person cancels, or the browser cannot */
-export async function makePasskey(options: Options): Promise<PasskeyAnswer> {
+export async function createPasskey(options: Options): Promise<PasskeyAnswer> {
   const { startRegistration } = await library();
   const optionsJSON = options as unknown as PublicKeyCredentialCreationOptionsJSON;
   return answered(
     startRegistration({ optionsJSON }),
-    "No passkey was made. Perhaps this device has one of yours already.",
+    "No passkey was created. This device may already have one of yours.",
   );
 }
 
@@ -30,7 +30,7 @@ export async function usePasskey(options: Options): Promise<PasskeyAnswer> {
   const optionsJSON = options as unknown as PublicKeyCredentialRequestOptionsJSON;
   return answered(
     startAuthentication({ optionsJSON }),
-    "No passkey was used. Perhaps this device has none of yours.",
+    "No passkey was used. This device may have none of yours.",
   );
 }
 

@@ -8,29 +8,29 @@ import { Money } from "./figures.tsx";
 const UNITS: Readonly<Record<string, string>> = {
   image: "Images",
   first_area: "Images, first unit of area",
-  further_area: "Further units of area",
-  input_image: "Pictures sent in",
-  input_area: "Units of area sent in",
+  further_area: "Images, further units of area",
+  input_image: "Input images",
+  input_area: "Input images, units of area",
   second: "Seconds",
   video: "Video",
   request: "Request",
-  input_tokens: "Tokens in",
-  cached_input_tokens: "Tokens in, from the cache",
-  cache_write_tokens: "Tokens in, written to the cache",
-  image_input_tokens: "Tokens of images in",
-  audio_input_tokens: "Tokens of audio in",
-  output_tokens: "Tokens out",
-  reasoning_tokens: "Tokens of reasoning",
-  image_output_tokens: "Tokens of images out",
-  audio_output_tokens: "Tokens of audio out",
+  input_tokens: "Input tokens",
+  cached_input_tokens: "Input tokens, from the cache",
+  cache_write_tokens: "Input tokens, written to the cache",
+  image_input_tokens: "Input tokens of images",
+  audio_input_tokens: "Input tokens of audio",
+  output_tokens: "Output tokens",
+  reasoning_tokens: "Reasoning tokens",
+  image_output_tokens: "Output tokens of images",
+  audio_output_tokens: "Output tokens of audio",
 };
 const REASONS: Readonly<Record<AdjustmentReason, string>> = {
-  provider_billed: "Billed by the provider. The units were not kept.",
-  billed_otherwise: "The provider billed another sum than the listed prices make.",
-  earlier_providers: "Came from providers before the last one.",
-  by_report: "By what the provider reported. The units were not kept.",
-  units_unknown: "The units were not kept.",
-  not_delivered: "Fewer came than were asked for.",
+  provider_billed: "Billed by the provider. The units were not stored.",
+  billed_otherwise: "The bill of the provider differs from the listed prices.",
+  earlier_providers: "From providers before the last one.",
+  by_report: "From the report of the provider. The units were not stored.",
+  units_unknown: "The units were not stored.",
+  not_delivered: "Fewer images were delivered than requested.",
   not_charged: "Not charged to you.",
   rounded_up: "Rounded up to $0.0001, once.",
 };
@@ -39,9 +39,9 @@ export function PriceLines({ price }: { price: RequestPrice | null }) {
   return (
     <Stack gap="xs" component="section">
       <Title order={2} size="h5">
-        Why it cost that
+        Cost breakdown
       </Title>
-      {price === null && <Text size="sm">It is decided when the request is over.</Text>}
+      {price === null && <Text size="sm">Calculated when the request finishes.</Text>}
       {price !== null && price.lines.length + price.adjustments.length === 0 && (
         <Text size="sm">Nothing was charged.</Text>
       )}

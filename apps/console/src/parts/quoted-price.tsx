@@ -48,7 +48,7 @@ export function QuotedPrice({ account, path, body, pictures = [] }: QuotedPriceP
   if (data === undefined) return null;
   return (
     <Text size="sm" role="note">
-      {data.is_exact ? "Costs" : "Costs at most"} ${PLAIN.format(data.cost)}
+      {data.is_exact ? "Costs" : "Up to"} ${PLAIN.format(data.cost)}
     </Text>
   );
 }

@@ -7,13 +7,13 @@ export interface RowsTableProps {
   /** Number of last columns with figures, which are right-aligned. */
   readonly figures?: number;
   /** True: the last column contains the actions of a row. */
-  readonly deeds?: boolean;
+  readonly hasActions?: boolean;
   readonly minWidth: number;
   /** Rows. */
   readonly children: ReactNode;
 }
 
-export function RowsTable({ heads, figures = 0, deeds = false, minWidth, children }: RowsTableProps) {
+export function RowsTable({ heads, figures = 0, hasActions = false, minWidth, children }: RowsTableProps) {
   return (
     <Table.ScrollContainer minWidth={minWidth}>
       <Table>
@@ -24,7 +24,7 @@ export function RowsTable({ heads, figures = 0, deeds = false, minWidth, childre
                 {head}
               </Table.Th>
             ))}
-            {deeds && <Table.Th scope="col" aria-label="What can be done" />}
+            {hasActions && <Table.Th scope="col" aria-label="Actions" />}
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>{children}</Table.Tbody>

@@ -18,10 +18,10 @@ export interface Usage {
   readonly cost: PicoUsd;
 }
 
-export function usageOf(request: TextRequest, made: number, reasoningTokens: number): Usage {
+export function usageOf(request: TextRequest, tokens: number, reasoningTokens: number): Usage {
   const { terms, inputTokens } = request;
   const { price } = request.model;
-  const outputTokens = made + terms.beside;
+  const outputTokens = tokens + terms.beside;
   const plain = BigInt(inputTokens - terms.written) * price.input;
   const written = times(BigInt(terms.written) * price.input, terms.writeRate);
   const inputCost = times(plain + written, terms.input);

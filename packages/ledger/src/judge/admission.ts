@@ -1,4 +1,4 @@
-// Admission owns the rule "who may spend": state, expiry and limit of each budget of a chain, and the balance of the account.
+// Admission owns the conditions for spending: state, expiry and limit of each budget of a chain, and the balance of the account.
 // Places, extensions and dry runs call it. All budgets admit a hold, or none does.
 import { type Credits, larger, smaller } from "@gr/money";
 import { type Account, budgetOf, findBudget, freeCredits, type Link } from "../account.ts";
@@ -47,7 +47,7 @@ export function hasNewWindow({ definition, windowStart: latest }: Budget, now: n
   return start !== null && (latest === null || latest < start);
 }
 
-/** @returns undefined if the chain may spend, whatever the amount */
+/** @returns undefined if the chain may spend any amount */
 export function spenderRefusal(account: Account, chain: readonly Budget[], now: number): Outcome | undefined {
   const [lowest, ...above] = chain;
   if (lowest === undefined || !lowest.definition.active) return refused("spender_inactive", account);
@@ -68,7 +68,7 @@ export function spenderRefusal(account: Account, chain: readonly Budget[], now: 
 /**
  * A window that has ended is full: its hold grows only in budgets without a limit.
  * @param total size of the hold @param more part of it that is not reserved yet
- * @returns undefined if all budgets and the balance allow it. A refusal that would also come without open holds is first:
+ * @returns undefined if all budgets and the balance allow it. The first refusal is one that does not depend on open holds:
  *   waiting cannot change it.
  */
 export function moneyRefusal(

@@ -1,5 +1,5 @@
-// Judge of an existing hold: grow, next attempt, capture, release, lease, keep. An open hold ends once; an operation that
-// comes after its end books only a cost that the ledger does not have yet, as our loss.
+// Judge of an existing hold: grow, next attempt, capture, release, lease, keep. An open hold ends once; a later
+// operation books only a cost that the ledger does not have yet, as our loss.
 import { type Credits, type PicoUsd, smaller } from "@gr/money";
 import { type Account, findHold, type Hold } from "../account.ts";
 import type {
@@ -138,7 +138,7 @@ function judgeLease(account: Account, { until }: Lease, hold: Hold, now: number)
   return changes({ ...holdStep(account, "lease", now, hold), deadlineAt: until });
 }
 
-/** A resolver that has the hold was told that it has no kept answer, so none is kept afterwards. */
+/** A resolver that has the hold found no kept answer, so none is kept afterwards. */
 function judgeKeep(account: Account, { charge, cost }: Keep, hold: Hold, now: number): Judged {
   if (hold.claim === undefined) return { outcome: { code: "unknown_hold" } };
   if (hold.kept !== undefined) return { outcome: DONE };

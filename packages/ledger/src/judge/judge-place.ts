@@ -1,4 +1,4 @@
-// Judge of a place: who may spend, then the Idempotency-Key, then the money. Dry runs ask the same questions and change
+// Judge of a place: state of the budgets, then the Idempotency-Key, then the money. Dry runs ask the same questions and change
 // nothing.
 import type { Credits } from "@gr/money";
 import { type Account, findHold, freeUsedAt, type Hold } from "../account.ts";
@@ -20,7 +20,7 @@ import { type ClaimCode, claimOutcome } from "./claims.ts";
 import type { Facts, Judged, Missing, Terms } from "./facts.ts";
 import { accountStep, changes } from "./new-step.ts";
 
-/** Size of a dry run without a known size. */
+/** Size for a dry run without a stated size. */
 const SMALLEST: Credits = 1n;
 
 export function judgePlace(account: Account, place: Place, facts: Facts, terms: Terms): Judged {
@@ -59,7 +59,7 @@ export function judgePlace(account: Account, place: Place, facts: Facts, terms: 
 }
 
 /**
- * Answers what a place with this claim would meet, were it of the size of the earlier one.
+ * Returns the outcome of a place with this claim and the size of the earlier hold.
  * @returns `done` if the key is free; a missing fact
  */
 export function judgeClaim(
@@ -134,7 +134,7 @@ function claimedBy(account: Account, claim: Claim, facts: Facts, now: number): C
 
 const FREE: Claimed = { owner: undefined };
 
-/** The answer to another budget is repeated only to a budget whose own limits have room for it. */
+/** A budget receives the answer of another budget only if its own limits have room for the hold. */
 function replayOutcome(
   { met, holder }: Owner,
   levels: readonly Level[],

@@ -1,5 +1,5 @@
 // Judge owns the answer to one operation: an outcome, and a step if the operation changes the account. It only reads; `apply`
-// makes the change. An operation is idempotent by its id, so a caller repeats it after a lost answer.
+// changes the account. An operation is idempotent by its id, so a caller repeats it after a lost answer.
 import { larger } from "@gr/money";
 import { type Account, findBudget } from "../account.ts";
 import { MAX_LEVELS } from "../budget.ts";

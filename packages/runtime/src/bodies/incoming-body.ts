@@ -41,7 +41,7 @@ interface IncomingBody {
   /** Must be called with an announced length that the route allows. @throws ServiceError if there is no room for it */
   expect(bytes: number): void;
   /** Must be called with arrived bytes before they are stored. @throws ServiceError if they are too many */
-  take(bytes: number): void;
+  reserve(bytes: number): void;
 }
 
 const bodies = new WeakMap<FastifyRequest, IncomingBody>();
@@ -54,8 +54,8 @@ export function incomingBodyOf(request: FastifyRequest): IncomingBody | undefine
 
 /** Returns bytes; undefined if the client announces none. */
 export function announcedLength({ headers }: FastifyRequest): number | undefined {
-  const { "content-length": given } = headers;
-  return given === undefined ? undefined : Number(given);
+  const { "content-length": declared } = headers;
+  return declared === undefined ? undefined : Number(declared);
 }
 
 /** Returns the request's part of the budget: its body, and all other bytes for it until its end. */
@@ -114,7 +114,7 @@ function incomingBody(
     signal: left.signal,
     meter: meter?.(request),
     expect: (bytes) => allowance.expect(bytes),
-    take: (bytes) => allowance.take(bytes),
+    reserve: (bytes) => allowance.reserve(bytes),
   };
 }
 
@@ -123,10 +123,10 @@ function upTo(most: number, body: IncomingBody, refusal: Error): IncomingBody {
   return {
     ...body,
     expect: (bytes) => body.expect(Math.min(bytes, most)),
-    take: (bytes) => {
+    reserve: (bytes) => {
       left -= bytes;
       if (left < 0) throw refusal;
-      body.take(bytes);
+      body.reserve(bytes);
     },
   };
 }

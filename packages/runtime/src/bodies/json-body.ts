@@ -96,7 +96,7 @@ function readGuarded(
     let length = 0;
     let checking: Promise<void> | undefined;
     const stop = () => {
-      payload.off("data", take);
+      payload.off("data", read);
       payload.off("end", onEnd);
       payload.off("error", fail);
     };
@@ -117,11 +117,11 @@ function readGuarded(
       checking = undefined;
       payload.resume();
     };
-    const take = (chunk: Buffer) => {
+    const read = (chunk: Buffer) => {
       try {
         length += chunk.length;
         if (length > limit) throw tooLarge(limit);
-        incoming?.take(chunk.length);
+        incoming?.reserve(chunk.length);
         if ((announced ?? length) <= LONG_JSON) check(chunk);
         else {
           checking = checkInTurn(chunk);
@@ -138,7 +138,7 @@ function readGuarded(
       if (announced !== undefined && announced !== arriving.length) throw wrongLength();
       resolve(await arriving.whole());
     };
-    payload.on("data", take);
+    payload.on("data", read);
     const onEnd = () => void end().catch(fail);
     payload.once("end", onEnd);
     payload.once("error", fail);

@@ -42,7 +42,7 @@ export function renderError(thrown: unknown, requestId: string): HttpError {
   if (error instanceof ServiceError) return renderServiceError(error);
   const known = FRAMEWORK_ERRORS[(error as { code?: string } | null)?.code ?? ""];
   if (known !== undefined) return renderServiceError(new ServiceError(known.reason, known.message));
-  const message = `Something went wrong on our side. Please quote request id ${requestId} if it persists.`;
+  const message = `The router failed. Please quote request id ${requestId} if it persists.`;
   return { ...renderServiceError(new ServiceError("internal_error", message)), unexpected: true };
 }
 

@@ -200,13 +200,13 @@ function describeAnswer({ description, schema, others = {}, headers = {} }: Rest
       { ...other, schema: jsonSchema(other.schema, "output") },
     ]),
   ];
-  const said = Object.entries(headers).map(([name, words]) => [
+  const described = Object.entries(headers).map(([name, words]) => [
     name,
     { description: words, schema: { type: "string" } },
   ]);
   return {
     description,
-    ...(said.length === 0 ? {} : { headers: Object.fromEntries(said) }),
+    ...(described.length === 0 ? {} : { headers: Object.fromEntries(described) }),
     ...(kinds.length === 0 ? {} : { content: Object.fromEntries(kinds) }),
   };
 }

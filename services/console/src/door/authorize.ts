@@ -49,7 +49,11 @@ export async function authorize(
   const { account = "" } = request.params as { account?: string };
   const role = UUID.test(account) ? await store.roleOf(account, signedIn.person.id) : undefined;
   if (role === undefined) {
-    throw new ServiceError("account_not_found", "You belong to no such account.", { param: "account" });
+    throw new ServiceError(
+      "account_not_found",
+      "The account does not exist, or you are not a member of it.",
+      { param: "account" },
+    );
   }
   requireRole(role, route.access);
   return { headers, network, signedIn, role };
@@ -58,7 +62,7 @@ export async function authorize(
 /** @throws ServiceError role_required */
 export function requireRole(role: Role | undefined, wanted: Role): void {
   if (role !== undefined && mayActAs(role, wanted)) return;
-  throw new ServiceError("role_required", `This takes the role ${wanted}; yours is ${role ?? "none"}.`);
+  throw new ServiceError("role_required", `This needs the role ${wanted}; yours is ${role ?? "none"}.`);
 }
 
 function refuseCrossSite({ headers }: FastifyRequest, own: string): void {

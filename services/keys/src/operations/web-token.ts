@@ -52,8 +52,8 @@ const claims = z.object({
  * @param other tokens that it signed are read, too
  */
 export function createWebTokens(privateKey: KeyObject, other?: KeyObject): WebTokens {
-  const believed = other === undefined ? [privateKey] : [privateKey, other];
-  const publicKeys = believed.map((key) => createPublicKey(key));
+  const trustedKeys = other === undefined ? [privateKey] : [privateKey, other];
+  const publicKeys = trustedKeys.map((key) => createPublicKey(key));
   return {
     sign: async (accountId, now, lifetimeMs, personId) => {
       const expiresAtSeconds = Math.floor((now + lifetimeMs) / 1_000);

@@ -14,7 +14,7 @@ function queueProvider(...answers: (Progress | ProviderError)[]) {
   const calls: string[] = [];
   const provider: MediaProvider = {
     name: "queue",
-    makes: {},
+    kinds: {},
     poll: async ({ job }) => {
       calls.push(`poll ${job}`);
       const answer = answers.shift() ?? pending;

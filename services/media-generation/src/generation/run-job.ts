@@ -21,7 +21,7 @@ export interface JobRun {
   readonly clock: Timer;
   readonly signal: AbortSignal;
   /** Aborted when the client cancels. It does not interrupt a submission, because its operation must be recorded. */
-  readonly givenUp?: AbortSignal;
+  readonly cancelled?: AbortSignal;
   /** Stores an operation for a later process. @returns false if the job has passed to another process */
   readonly saveOperation: (operation: Operation) => Promise<boolean>;
   /** Called with the progress in whole percent, at each report of the provider. */
@@ -66,10 +66,10 @@ function pauseBefore({ pollAfterMs }: Pending, waited: number): number {
 }
 
 async function pollOnce(run: JobRun, pending: Pending, pause: number): Promise<Progress> {
-  const { provider, clock, signal, givenUp } = run;
-  await clock.sleep(pause, givenUp === undefined ? signal : AbortSignal.any([signal, givenUp]));
+  const { provider, clock, signal, cancelled } = run;
+  await clock.sleep(pause, cancelled === undefined ? signal : AbortSignal.any([signal, cancelled]));
   try {
-    if (!signal.aborted && !givenUp?.aborted) return await provider.poll(pending.operation, signal);
+    if (!signal.aborted && !cancelled?.aborted) return await provider.poll(pending.operation, signal);
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
     if (!signal.aborted) {
@@ -77,22 +77,22 @@ async function pollOnce(run: JobRun, pending: Pending, pause: number): Promise<P
       return { ...pending, pollAfterMs: error.retryAfterMs ?? pause * 2 };
     }
   }
-  throw await giveUp(run, pending.operation);
+  throw await abort(run, pending.operation);
 }
 
 /**
  * After its time limit or a client's cancellation the job is cancelled. At the stop of this process it is not: the
  * next process continues it.
  */
-async function giveUp(
-  { provider, clock, signal, givenUp }: JobRun,
+async function abort(
+  { provider, clock, signal, cancelled }: JobRun,
   operation: Operation,
 ): Promise<ProviderError> {
-  if (!givenUp?.aborted && !isTimeout(signal)) return left(provider, "left while it ran");
+  if (!cancelled?.aborted && !isTimeout(signal)) return left(provider, "left while it ran");
   const cause = await withinTime(clock, CANCEL_TIMEOUT_MS, (limit) =>
     provider.cancel(operation, limit),
   ).catch((error) => error);
-  if (givenUp?.aborted) {
+  if (cancelled?.aborted) {
     const message = `${provider.name}: the job was cancelled for its caller`;
     return new ProviderError("cancelled", message, { accepted: true, cause });
   }

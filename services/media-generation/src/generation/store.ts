@@ -15,7 +15,7 @@ export interface Dropped {
   /** Ids of rows that another worker has claimed. */
   readonly passed: readonly string[];
   /** Ids of rows that their clients have cancelled. */
-  readonly givenUp: readonly string[];
+  readonly cancelled: readonly string[];
 }
 
 export interface GenerationStore {
@@ -52,7 +52,7 @@ export interface GenerationStore {
   /** Postpones a row; `unbilled` counts a look-up without a bill. */
   postpone(id: string, waitMs: number, unbilled: boolean): Promise<void>;
   /** Claims due rows of any worker for `leaseMs`, except those in work in this process. */
-  takeDue(limit: number, leaseMs: number, except: readonly string[]): Promise<Generation[]>;
+  claimDue(limit: number, leaseMs: number, except: readonly string[]): Promise<Generation[]>;
   find(id: string): Promise<Generation | undefined>;
   /** Rejects if PostgreSQL does not answer. */
   ping(): Promise<void>;
@@ -95,7 +95,7 @@ const REFUSED_MESSAGE = "its hold had been resolved in another way";
 const tell = (first: number, at = "now()") =>
   `told_at = CASE WHEN $${first}::text IS NULL THEN told_at ELSE coalesce(told_at, ${at}) END,
    told_reason = coalesce(told_reason, $${first}), told_message = coalesce(told_message, $${first + 1})`;
-const NOTHING_TOLD = [null, null] as const;
+const NOTHING_REPORTED = [null, null] as const;
 
 /** @param worker id of this process. Each start has a new one, so that a dead process is another worker. */
 export function createGenerationStore(pool: Pool, worker: string = randomUUID()): GenerationStore {
@@ -146,7 +146,7 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
         [ids, worker],
       );
       const those = (wanted: boolean) => rows.flatMap(({ id, passed }) => (passed === wanted ? [id] : []));
-      return { passed: those(true), givenUp: those(false) };
+      return { passed: those(true), cancelled: those(false) };
     },
     saveOperations: (id, operations) =>
       change("UPDATE generation SET operations = $3 WHERE id = $1 AND worker = $2 AND finished_at IS NULL", [
@@ -160,7 +160,13 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
            operations = CASE WHEN $3 = '${LEFT}' THEN operations END, ${tell(5)}
          WHERE id = $1 AND worker = $2 AND finished_at IS NULL RETURNING operations IS NOT NULL AS resumable`,
         // A job that another process continues has not failed yet.
-        [id, worker, why, withoutNul(message), ...(why === LEFT ? NOTHING_TOLD : toldOf(why, message))],
+        [
+          id,
+          worker,
+          why,
+          withoutNul(message),
+          ...(why === LEFT ? NOTHING_REPORTED : reportedError(why, message)),
+        ],
       );
       return rows[0]?.resumable;
     },
@@ -181,7 +187,7 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
           new Date(finishedAt),
           outputs === undefined ? null : JSON.stringify(outputs),
           JSON.stringify(previews),
-          ...(ending.kind === "released" ? toldOf(ending.why, ending.message) : NOTHING_TOLD),
+          ...(ending.kind === "released" ? reportedError(ending.why, ending.message) : NOTHING_REPORTED),
         ],
       );
       return rows[0];
@@ -197,7 +203,7 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
         `UPDATE generation SET state = 'failed', charge_credits = 0, error_kind = $2, error_message = $3,
            booked_at = now(), ${tell(4)}
          WHERE id = $1 AND state = 'succeeded' AND booked_at IS NULL RETURNING outputs`,
-        [id, REFUSED, REFUSED_MESSAGE, ...toldOf(REFUSED, REFUSED_MESSAGE)],
+        [id, REFUSED, REFUSED_MESSAGE, ...reportedError(REFUSED, REFUSED_MESSAGE)],
       );
       return rows[0]?.outputs ?? [];
     },
@@ -208,7 +214,7 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
         [waitMs, id, worker, unbilled ? 1 : 0],
       );
     },
-    takeDue: async (limit, leaseMs, except) => {
+    claimDue: async (limit, leaseMs, except) => {
       const { rows } = await pool.query<GenerationRow>(
         `UPDATE generation SET worker = $2, due_at = ${LEASE} WHERE id IN (
            SELECT id FROM generation WHERE booked_at IS NULL AND due_at <= now() AND id <> ALL($4)
@@ -284,9 +290,9 @@ function reasonOf(why: string): ReleaseReason {
   return why === NOT_SENT ? ReleaseReason.NOT_SENT : ReleaseReason.FAILED;
 }
 
-function toldOf(why: string, message: string): readonly [reason: string, message: string] {
-  const told = callerError(why, message);
-  return [told.reason, withoutNul(told.message)];
+function reportedError(why: string, message: string): readonly [reason: string, message: string] {
+  const reported = callerError(why, message);
+  return [reported.reason, withoutNul(reported.message)];
 }
 
 /** PostgreSQL refuses a NUL in text. */

@@ -157,7 +157,7 @@ describe("the content of a request", () => {
   test("is known also when the bytes of a file have been handed over", async () => {
     const file = fileOf(bytes);
     const before = await digest({ image: file });
-    expect(file.take()).toEqual(bytes);
+    expect(file.release()).toEqual(bytes);
     expect(await digest({ image: file })).toEqual(before);
   });
 });

@@ -34,7 +34,7 @@ export class FormFile {
   }
 
   /** Moves the bytes out of the form, which outlives them and must not hold them. */
-  take(): Buffer {
+  release(): Buffer {
     const bytes = this.#bytes;
     this.#bytes = Buffer.alloc(0);
     return bytes;
@@ -57,12 +57,12 @@ export type InputSource = {
  */
 export function inputSources(fields: InputFields): InputSource[] {
   return (["image", "mask"] as const).flatMap((role) => {
-    const given = FIELDS[role].flatMap((field) => listed(fields[field]));
-    if (given.length > MAX_EACH) {
-      throw invalid(role, `${role}: at most ${MAX_EACH} may be sent, these are ${given.length}`);
+    const values = FIELDS[role].flatMap((field) => listed(fields[field]));
+    if (values.length > MAX_EACH) {
+      throw invalid(role, `${role}: at most ${MAX_EACH} may be sent, these are ${values.length}`);
     }
-    return given.map((value, index) =>
-      sourceOf(role, given.length === 1 ? role : `${role}[${index}]`, unwrapped(value)),
+    return values.map((value, index) =>
+      sourceOf(role, values.length === 1 ? role : `${role}[${index}]`, unwrapped(value)),
     );
   });
 }

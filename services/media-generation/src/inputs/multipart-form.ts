@@ -58,7 +58,7 @@ async function readWithin(maxBytes: number, request: FastifyRequest): Promise<ob
     arrived += chunk.byteLength;
     try {
       if (arrived > maxBytes) throw tooLarge(maxBytes);
-      incoming?.take(chunk.byteLength);
+      incoming?.reserve(chunk.byteLength);
     } catch (error) {
       refuse(error);
     }

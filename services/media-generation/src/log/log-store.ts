@@ -187,9 +187,17 @@ function entryOf(row: LogRow): LogEntry {
   };
 }
 
-function errorOf({ told_reason: told, told_message, error_kind, error_message }: LogRow): LogEntry["error"] {
+function errorOf({
+  told_reason: reported,
+  told_message,
+  error_kind,
+  error_message,
+}: LogRow): LogEntry["error"] {
   // Rows from before migration 0002 lack the client's error. Rows from a newer version may have
   // reasons that this version lacks.
   const { reason, message } = callerError(error_kind ?? "", error_message ?? "");
-  return { reason: told !== null && isReason(told) ? told : reason, message: told_message ?? message };
+  return {
+    reason: reported !== null && isReason(reported) ? reported : reason,
+    message: told_message ?? message,
+  };
 }

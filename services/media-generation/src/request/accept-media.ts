@@ -7,8 +7,8 @@ import type { LogStore } from "../log/log-store.ts";
 import {
   beginMedia,
   type Caller,
+  type FinishedAnswer,
   type GenerateDeps,
-  type GivenAnswer,
   type Incoming,
 } from "./generate-media.ts";
 import type { RequestKind } from "./request-kind.ts";
@@ -40,9 +40,9 @@ export async function acceptMedia(
   asked: RequestKind,
   incoming: Incoming,
   caller: Omit<Caller, "gone" | "asynchronous">,
-): Promise<Accepted | GivenAnswer> {
+): Promise<Accepted | FinishedAnswer> {
   if (incoming.fields.response_format === "b64_ephemeral") {
-    const message = `Nobody could fetch what is not kept: b64_ephemeral does not go with Prefer: ${RESPOND_ASYNC}.`;
+    const message = `A result with b64_ephemeral is not stored, so no client could fetch it: leave out b64_ephemeral or Prefer: ${RESPOND_ASYNC}.`;
     throw new ServiceError("invalid_value", message, { param: "response_format" });
   }
   const { claim } = caller;
@@ -63,8 +63,8 @@ function begin(
   asked: RequestKind,
   incoming: Incoming,
   caller: Caller,
-): Promise<Accepted | GivenAnswer> {
-  const accepted = Promise.withResolvers<Accepted | GivenAnswer>();
+): Promise<Accepted | FinishedAnswer> {
+  const accepted = Promise.withResolvers<Accepted | FinishedAnswer>();
   const work = async () => {
     const begun = await beginMedia(deps, asked, incoming, caller);
     if (begun === undefined) throw new Error(`nobody waits for request ${caller.requestId}, yet it was left`);

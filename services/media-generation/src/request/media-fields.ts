@@ -52,7 +52,7 @@ const WRAPPED = {
   type: "object",
   properties: { image_url: PICTURE },
   required: ["image_url"],
-  description: "a URL or a data URI, as OpenAI's JSON has it",
+  description: "a URL or a data URI, in the form of OpenAI's JSON",
 };
 const FILE = { type: "string", format: "binary", description: "a file" };
 
@@ -66,9 +66,9 @@ function described(description: string, ...forms: readonly object[]) {
 }
 
 const inputs = (...forms: readonly object[]) => ({
-  image: described("input image, or a list of at most 16 of them", ...forms),
+  image: described("input image, or a list of at most 16 input images", ...forms),
   "image[]": described("as image", ...forms),
-  images: described("as image; OpenAI's name for it", ...forms),
+  images: described("alias of image, as in OpenAI's API", ...forms),
   mask: described("editing mask, as image", ...forms),
   "mask[]": described("as mask", ...forms),
 });

@@ -17,7 +17,7 @@ export const videoRequestSchema = z.object({
   audio: z
     .boolean({ error: "audio must be true or false" })
     .nullish()
-    .describe("with sound or without, for models that make both; without when absent")
+    .describe("true = with sound, for models that generate both kinds; absent = without")
     .transform((audio) => audio ?? undefined),
   ...imageFields,
 });
@@ -30,7 +30,7 @@ export const videoRequests: RequestKind = {
   modelKind: ModelKind.VIDEO,
   things: "videos",
   paths: ["/v1/compat/videos/generations"],
-  summary: "Make a video from a prompt",
+  summary: "Generate a video from a prompt",
   schema: videoRequestSchema,
   form: videoForm,
 };

@@ -11,11 +11,11 @@ import { createHttpApp, createLogger } from "@gr/runtime";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type MediaUnderTest, startMedia } from "../test/start-media.ts";
 import { createFolderStorage } from "./folder-storage.ts";
-import { makeMediaName } from "./media-name.ts";
+import { createMediaName } from "./media-name.ts";
 import { mediaRoute } from "./media-routes.ts";
 import type { MediaStorage } from "./media-storage.ts";
 
-const name = makeMediaName("png");
+const name = createMediaName("png");
 const bytes = Buffer.from("0123456789");
 let media: MediaUnderTest;
 
@@ -118,7 +118,7 @@ describe("a hosted file", () => {
 
 describe("anything else", () => {
   test("a name that could exist is 404 in our envelope", async () => {
-    const response = await fetch(`${media.url()}/media/${makeMediaName("webp")}`);
+    const response = await fetch(`${media.url()}/media/${createMediaName("webp")}`);
     expect(response.status).toBe(404);
     expect(response.headers.get("cache-control")).toBeNull();
     expect(await response.json()).toMatchObject({

@@ -34,17 +34,17 @@ export function mediaRoute(storage: MediaStorage): RestRoute {
     method: "GET",
     path: `${MEDIA_PATH}/:name`,
     access: anyone,
-    summary: "A generated image or video, for everybody who knows its URL",
+    summary: "A generated image or video; the URL alone permits access",
     responses: {
       200: { description: "The file", others: FILE },
       206: {
         description: "The part named by the Range header",
         others: FILE,
-        headers: { "Content-Range": "Which bytes these are, and of how many" },
+        headers: { "Content-Range": "Range of these bytes, and the size of the file" },
       },
-      304: { description: "The caller has it already" },
-      404: { description: "There is no such file" },
-      416: { description: "The Range header names a part beyond the end" },
+      304: { description: "The client has this version already" },
+      404: { description: "The file does not exist" },
+      416: { description: "The Range header names a part beyond the end of the file" },
     },
     handle: ({ http, reply }) => sendMedia(storage, http, reply),
   });
@@ -68,7 +68,7 @@ async function sendMedia(
   const range = readByteRange(rangeHeader(http, tag), size);
   if (range === "unsatisfiable") {
     reply.header("content-range", `bytes */${size}`);
-    throw new ServiceError("range_not_satisfiable", `The range lies outside of the file's ${size} bytes.`);
+    throw new ServiceError("range_not_satisfiable", `The range is outside of the file's ${size} bytes.`);
   }
   const file = http.method === "HEAD" ? Readable.from([]) : await openFile(storage, name, range);
   reply.headers(HEADERS).header("etag", tag).type(contentType);
@@ -101,7 +101,7 @@ async function openFile(
 }
 
 function notFound(): ServiceError {
-  return new ServiceError("media_not_found", "There is no such file; it may have been deleted.");
+  return new ServiceError("media_not_found", "The file does not exist; it may have been deleted.");
 }
 
 function unreachable(cause: unknown): never {

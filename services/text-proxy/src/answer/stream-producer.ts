@@ -54,12 +54,12 @@ export class StreamProducer extends TextProducer {
     return { finishReason, cut, firstByteMs: this.#firstByteMs };
   }
 
-  protected get hasGiven(): boolean {
-    return this.#relay?.hasGiven === true;
+  protected get hasDelivered(): boolean {
+    return this.#relay?.hasDelivered === true;
   }
 
-  give(product: TextProduct): FastifyReply {
-    this.#relay?.give(product);
+  deliver(product: TextProduct): FastifyReply {
+    this.#relay?.deliver(product);
     return this.parts.reply;
   }
 
@@ -178,7 +178,7 @@ function notAStream(attempt: Attempt, answer: CollectedAnswer): AttemptEnd<TextK
   const { order, upstream } = attempt;
   const read = answer.cut ? undefined : readWholeAnswer(order.request.api, upstream.kind, answer.body);
   return read?.failure === undefined
-    ? nonsenseAttempt(attempt, "a stream was asked for and not given", answer.generationId)
+    ? nonsenseAttempt(attempt, "the answer to a request for a stream is no stream", answer.generationId)
     : failedAnswer(attempt, read, read.failure);
 }
 

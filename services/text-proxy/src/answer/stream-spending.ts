@@ -50,7 +50,7 @@ export class StreamSpending {
       step: order.size.stepCredits,
       most: this.#enough,
       wait: () => upstream.pause(),
-      goOn: () => upstream.resume(),
+      resume: () => upstream.resume(),
       refused,
     });
   }
@@ -60,12 +60,12 @@ export class StreamSpending {
   }
 
   /** Checks the usage after new data. @param said cost until now by the upstream's own report, if it sends one */
-  look(said: PicoUsd = 0n): void {
+  look(reported: PicoUsd = 0n): void {
     const { tokenCost, inputCost } = this.#order.size;
     if (tokenCost === 0n) return;
     const metered = inputCost + BigInt(this.#tokens()) * tokenCost;
     // Some upstreams report it once at the beginning, and then not before the end.
-    this.#hold.use(chargeOf(larger(said, metered)));
+    this.#hold.use(chargeOf(larger(reported, metered)));
   }
 
   /** Ends the checks: no more data follows. */

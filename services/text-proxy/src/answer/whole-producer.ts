@@ -18,7 +18,7 @@ export const WHOLE_TYPE = "application/json; charset=utf-8";
 const MOST_ANSWER_BYTES = 32 * 1024 * 1024;
 
 export class WholeProducer extends TextProducer {
-  protected readonly hasGiven = false;
+  protected readonly hasDelivered = false;
 
   #finishReason = "";
 
@@ -26,7 +26,7 @@ export class WholeProducer extends TextProducer {
     return { finishReason: this.#finishReason, firstByteMs: undefined, cut: undefined };
   }
 
-  give({ last }: TextProduct): unknown {
+  deliver({ last }: TextProduct): unknown {
     const { reply, events } = this.parts;
     events.answered();
     return reply.type(WHOLE_TYPE).send(last);

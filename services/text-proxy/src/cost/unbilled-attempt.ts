@@ -8,7 +8,7 @@ const FAILING = "The provider of this model is failing; nothing was charged.";
 const RETRY_MS = 1_000;
 
 /** Returns the end of an attempt at an upstream that does not accept the beginning of an answer. */
-export function cannotGoOn(): Failed {
+export function cannotContinue(): Failed {
   return {
     kind: "failed",
     error: new ServiceError("provider_error", BROKEN),
@@ -17,7 +17,7 @@ export function cannotGoOn(): Failed {
     notSent: true,
     fallBack: true,
     why: "not_asked",
-    message: "it cannot go on with an answer",
+    message: "it cannot continue an answer",
   };
 }
 
@@ -44,9 +44,9 @@ export function notAsked(): Failed {
 export function asBilled<K extends Kinds>(
   { billed }: { readonly billed: boolean },
   end: AttemptEnd<K>,
-  hasGiven: boolean,
+  hasDelivered: boolean,
 ): AttemptEnd<K> {
-  return billed ? end : unbilled(end, !hasGiven);
+  return billed ? end : unbilled(end, !hasDelivered);
 }
 
 /**

@@ -30,7 +30,7 @@ export function chooseRoutes(
     if (isClosed(route)) continue;
     const breaker = breakerOf(route, upstreams);
     if (breaker === undefined || isFailing(breaker)) failing.push(route);
-    else (breaker.rests ? resting : routes).push(route);
+    else (breaker.isCooling ? resting : routes).push(route);
   }
   return [...routes, ...resting, ...failing];
 }
@@ -70,8 +70,8 @@ function knownRoutes(model: Routed, upstreams: Upstreams): readonly Route[] {
   }
   let routes = ofModels.get(model);
   if (routes === undefined) {
-    routes = model.routes.flatMap(({ provider, upstreamModel: said }) =>
-      upstreams.has(provider) ? [{ provider, upstreamModel: said || model.id }] : [],
+    routes = model.routes.flatMap(({ provider, upstreamModel: named }) =>
+      upstreams.has(provider) ? [{ provider, upstreamModel: named || model.id }] : [],
     );
     ofModels.set(model, routes);
   }

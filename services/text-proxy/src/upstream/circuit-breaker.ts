@@ -22,11 +22,11 @@ export interface BreakerEvents {
 export type Fault = "upstream" | "unclear";
 
 /** One running request. Only the first call counts. */
-export interface Passage {
+export interface Permit {
   succeeded(): void;
   failed(fault: Fault): void;
   /** The end of this request is no sign of the upstream's state. */
-  left(): void;
+  ignored(): void;
 }
 
 /** Failures in a row. */
@@ -49,8 +49,8 @@ export class CircuitBreaker {
   /** Unix milliseconds of the next probe; undefined while the breaker is closed. */
   #openUntil: number | undefined;
   #pauseMs = 0;
-  #restsUntil = 0;
-  #probe: Passage | undefined;
+  #coolUntil = 0;
+  #probe: Permit | undefined;
   /** Number of changes: the end of a request that was sent before the last change does not count. */
   #era = 0;
 
@@ -73,24 +73,24 @@ export class CircuitBreaker {
   }
 
   /** Returns true if another upstream is preferred now. */
-  get rests(): boolean {
-    return this.#restsUntil > this.#now();
+  get isCooling(): boolean {
+    return this.#coolUntil > this.#now();
   }
 
   /** Starts a cool-down at the upstream's wish. */
-  rest(ms: number): void {
-    this.#restsUntil = Math.max(this.#restsUntil, this.#now() + ms);
+  coolDown(ms: number): void {
+    this.#coolUntil = Math.max(this.#coolUntil, this.#now() + ms);
   }
 
   /** Counts a request of an account, also while the breaker is open. */
-  enter(account: string): Passage {
+  enter(account: string): Permit {
     const isProbe = this.isOpen && this.waitMs === 0;
-    const passage = this.#passage(account, isProbe);
-    if (isProbe) this.#probe = passage;
-    return passage;
+    const permit = this.#permit(account, isProbe);
+    if (isProbe) this.#probe = permit;
+    return permit;
   }
 
-  #passage(account: string, isProbe: boolean): Passage {
+  #permit(account: string, isProbe: boolean): Permit {
     const era = this.#era;
     let over = false;
     const once = (act: () => void) => {
@@ -106,7 +106,7 @@ export class CircuitBreaker {
           // An unclear failure of a probe lengthens no pause: one account could do that to all.
           else if (isProbe) this.#open(fault === "upstream" ? this.#pauseMs * 2 : this.#pauseMs);
         }),
-      left: () =>
+      ignored: () =>
         once(() => {
           if (isProbe) this.#probe = undefined;
         }),
@@ -144,7 +144,7 @@ export class CircuitBreaker {
     this.#era += 1;
     this.#probe = undefined;
     this.#openUntil = undefined;
-    this.#restsUntil = 0;
+    this.#coolUntil = 0;
     this.#events.closed();
   }
 }

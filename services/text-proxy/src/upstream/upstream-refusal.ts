@@ -54,7 +54,7 @@ export function refusalOf(answer: CollectedAnswer, redact: (text: string) => str
 
 /** Our account is no concern of the client's: other routes were already called. */
 function notServed(): ServiceError {
-  const words = "No provider of this model takes requests at the moment; try again later.";
+  const words = "No provider of this model accepts requests at the moment; try again later.";
   return new ServiceError("provider_unavailable", words, { retryAfterMs: REST_OF_KEY_MS });
 }
 
@@ -74,7 +74,7 @@ function errorOf(
   message: string | undefined,
 ): ServiceError {
   if (meaning === "unknown model") {
-    return new ServiceError("provider_error", "The provider of this model does not know it.");
+    return new ServiceError("provider_error", "The provider of this model does not offer it.");
   }
   const fitsNoHost = status === 404 && message?.startsWith(NO_HOST) === true;
   if (meaning !== "load" && (fitsNoHost || status === 400 || status === 413 || status === 422)) {
@@ -122,11 +122,11 @@ export function readEnvelope(body: Buffer): JsonObject | undefined {
 }
 
 function messageOf({ message }: JsonObject): string {
-  return typeof message === "string" && message !== "" ? message : "The provider gave no reason.";
+  return typeof message === "string" && message !== "" ? message : "The provider sent no reason.";
 }
 
 /** Cool-down in milliseconds, in which another upstream is preferred; undefined if the status demands none. */
-export function restOf(status: number, headers: IncomingHttpHeaders): number | undefined {
+export function coolDownOf(status: number, headers: IncomingHttpHeaders): number | undefined {
   if (status === 401 || status === 402) return REST_OF_KEY_MS;
   return status === 429 || status === 503 ? retryAfterMs(headers["retry-after"]) : undefined;
 }

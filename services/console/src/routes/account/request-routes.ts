@@ -9,7 +9,7 @@ import { invalidAfter, pageLimit } from "../../requests/pages.ts";
 import { priceOfGeneration, priceOfText } from "../../requests/price-of-request.ts";
 import { requestFilter } from "../../requests/request-filter.ts";
 import { textRecord, textSource } from "../../requests/text-records.ts";
-import { recordDeed } from "../audit.ts";
+import { recordAudit } from "../audit.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -31,7 +31,7 @@ export function requestRoutes(deps: ConsoleDeps): Handlers<"listRequests" | "rea
     removeMedia: async (call) => {
       const id = idOf(call);
       const { givenUp } = await media.removeGeneration({ accountId: accountOf(call), id });
-      await recordDeed(deps, call, { action: "media.removed", subject: id });
+      await recordAudit(deps, call, { action: "media.removed", subject: id });
       return { is_given_up: givenUp };
     },
   };

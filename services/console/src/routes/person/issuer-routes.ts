@@ -4,7 +4,7 @@
 import { ServiceError } from "@gr/proto";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { type Handlers, signedInOf } from "../../door/console-call.ts";
-import { recordPersonalDeed } from "../audit.ts";
+import { recordPersonalAudit } from "../audit.ts";
 import { admitIdentity } from "./admit-identity.ts";
 import { beginSession } from "./session-state.ts";
 
@@ -29,18 +29,18 @@ export function issuerRoutes(deps: ConsoleDeps): IssuerRoutes {
     finishOidc: async (call) => {
       const { headers, reply, network, body } = call;
       const asked = issuerOf();
-      const claims = await asked.finish(body.answer, await challenges.take(headers, reply, "oidc"));
+      const claims = await asked.finish(body.answer, await challenges.claim(headers, reply, "oidc"));
       const { person, linked } = await admitIdentity(deps, asked.name, claims);
       if (linked !== "no") {
         const detail = { issuer: claims.issuer };
-        await recordPersonalDeed(deps, person, network, { action: "identity.linked", detail });
+        await recordPersonalAudit(deps, person, network, { action: "identity.linked", detail });
       }
       if (linked === "to a known person" && mailer.sends) {
         await attempts.countNotice(person.email);
         mailer.send({
           to: person.email,
           subject: `You can sign in with ${asked.name} now`,
-          text: "Somebody, probably you, has signed in there with your address. If not, tell the operator of the router.",
+          text: "A person, probably you, has signed in there with your address. If it was not you, write to the operator of the router.",
           link: config.CONSOLE_URL,
         });
       }
@@ -62,7 +62,7 @@ export function issuerRoutes(deps: ConsoleDeps): IssuerRoutes {
       const { id = "" } = call.params;
       // As with sessions: an absent identity counts as removed.
       if (!UUID.test(id) || !(await signIns.removeIdentity(person.id, id))) return undefined;
-      await recordPersonalDeed(deps, person, call.network, { action: "identity.removed", subject: id });
+      await recordPersonalAudit(deps, person, call.network, { action: "identity.removed", subject: id });
       return undefined;
     },
   };

@@ -24,7 +24,7 @@ const TAKING: readonly (readonly [what: string, pattern: RegExp])[] = [
 /**
  * Returns one sentence for each removal; none if the migration only adds. Changes of tables that it creates count, too.
  */
-export function takesAway(sql: string): string[] {
+export function removals(sql: string): string[] {
   const bare = sql.replaceAll(COMMENT, " ").replaceAll(/\s+/g, " ");
   return TAKING.flatMap(([what, pattern]) => {
     const found = pattern.exec(bare);

@@ -9,7 +9,7 @@ import type { MediaAnswerText } from "./media-answer.ts";
 const PATIENCE_MS = 300_000;
 
 /** Resolves when the answer is sent, or the client has disconnected. */
-export async function giveText(
+export async function sendText(
   answer: MediaAnswerText,
   reply: FastifyReply,
   patienceMs = PATIENCE_MS,

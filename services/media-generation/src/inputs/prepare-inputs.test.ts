@@ -8,9 +8,9 @@ import { createMediaGates } from "../generation/media-gates.ts";
 import { createOutbound, type Outbound } from "../providers/outbound.ts";
 import { drawPicture } from "../test/pictures.ts";
 import { type ScriptedServer, startScriptedServer } from "../test/scripted-server.ts";
-import { type BringInputsDeps, createInputs } from "./bring-inputs.ts";
 import { createPictureCleaner } from "./clean-picture.ts";
 import { FormFile, inputSources, MAX_PICTURE_BYTES } from "./input-sources.ts";
+import { createInputs, type PrepareInputsDeps } from "./prepare-inputs.ts";
 
 const NAME = `${"ab".repeat(20)}.png`;
 const PUBLIC = "http://127.0.0.1:8080/";
@@ -20,7 +20,7 @@ let elsewhere: ScriptedServer;
 let internal: ScriptedServer;
 let outbound: Outbound;
 let budget: ByteBudget;
-let deps: BringInputsDeps;
+let deps: PrepareInputsDeps;
 
 beforeEach(async () => {
   picture = await drawPicture("png", { width: 20, height: 10 });
@@ -62,7 +62,7 @@ afterEach(async () => {
 const brought = async (fields: object) => {
   const share = { owner: "account", allowance: budget.open("account"), signal: new AbortController().signal };
   const inputs = createInputs(deps);
-  return inputs.bring(await inputs.look(inputSources(fields), "unread", share), share);
+  return inputs.prepare(await inputs.look(inputSources(fields), "unread", share), share);
 };
 const uri = () => `data:image/gif;base64,${picture.toString("base64")}`;
 
@@ -215,7 +215,7 @@ describe("a URL that cannot be fetched is the caller's matter, by name", () => {
 
   test("one that never answers is given up", async () => {
     let asked = 0;
-    const hasty = {
+    const immediate = {
       now: () => Date.now(),
       sleep: async (_ms: number, signal?: AbortSignal) => {
         while (asked === 0 && signal?.aborted !== true) await new Promise((resolve) => setImmediate(resolve));
@@ -224,7 +224,7 @@ describe("a URL that cannot be fetched is the caller's matter, by name", () => {
     elsewhere.play(() => {
       asked += 1;
     });
-    deps = { ...deps, clock: hasty };
+    deps = { ...deps, clock: immediate };
     await expect(brought({ image: `${elsewhere.url}/a` })).rejects.toMatchObject({
       reason: "image_download_failed",
     });
@@ -311,7 +311,7 @@ describe("looking at pictures, before the money", () => {
       shareOf("account"),
     );
     expect(seen[0]?.pixels).toBe(200);
-    expect(await inputs.bring(seen, shareOf("account"))).toMatchObject([{ width: 20, height: 10 }]);
+    expect(await inputs.prepare(seen, shareOf("account"))).toMatchObject([{ width: 20, height: 10 }]);
     expect(elsewhere.requests).toHaveLength(1);
   });
 });
@@ -324,14 +324,14 @@ describe("a host that says nothing", () => {
   ])("%s loses its place without waiting for the time of the whole request", async (_, answer) => {
     elsewhere.play(answer);
     const trusted = { trustedOrigins: new Set([elsewhere.url]), downloadSilenceMs: 50 };
-    const hasty = createOutbound(trusted);
+    const immediate = createOutbound(trusted);
     // No other limit ends it.
     const clock = { now: () => 0, sleep: () => new Promise<void>(() => undefined) };
-    deps = { ...deps, outbound: hasty, clock };
+    deps = { ...deps, outbound: immediate, clock };
     await expect(brought({ image: `${elsewhere.url}/a` })).rejects.toMatchObject({
       reason: "image_download_failed",
     });
-    await hasty.close();
+    await immediate.close();
   });
 });
 
@@ -346,15 +346,15 @@ describe("shares", () => {
       if (slow.length === 4) all.resolve();
     });
     const inputs = createInputs(deps);
-    const bring = async (owner: string, path: string, images: number, signal?: AbortSignal) => {
+    const prepare = async (owner: string, path: string, images: number, signal?: AbortSignal) => {
       const sources = inputSources({ image: Array(images).fill(`${elsewhere.url}${path}`) });
       const share = shareOf(owner, signal);
-      return inputs.bring(await inputs.look(sources, "unread", share), share);
+      return inputs.prepare(await inputs.look(sources, "unread", share), share);
     };
     const leaves = new AbortController();
-    const waiting = [0, 1, 2].map(() => bring("slow", "/slow", 16, leaves.signal).catch(() => "left"));
+    const waiting = [0, 1, 2].map(() => prepare("slow", "/slow", 16, leaves.signal).catch(() => "left"));
     await all.promise;
-    expect(await bring("quick", "/quick", 8)).toHaveLength(8);
+    expect(await prepare("quick", "/quick", 8)).toHaveLength(8);
     leaves.abort(new Error("left"));
     expect(await Promise.all(waiting)).toEqual(["left", "left", "left"]);
     // A request that waited for a place was never sent.
@@ -379,13 +379,13 @@ describe("shares", () => {
     const inputs = createInputs(deps);
     const share = shareOf("account", leaves.signal);
     const seen = await inputs.look(inputSources({ image: Array(16).fill(uri()) }), "unread", share);
-    const left = inputs.bring(seen, share);
+    const left = inputs.prepare(seen, share);
     leaves.abort(new Error("the client has left"));
     await expect(left).rejects.toThrow("the client has left");
     release();
     await blocked;
     // The gate is free and without a queue: a new account's picture is decoded at once.
-    expect(await inputs.bring(seen.slice(0, 1), shareOf("newcomer"))).toHaveLength(1);
+    expect(await inputs.prepare(seen.slice(0, 1), shareOf("newcomer"))).toHaveLength(1);
     expect(decoded).toBe(1);
   });
 

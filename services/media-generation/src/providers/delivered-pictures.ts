@@ -10,7 +10,7 @@ import { ProviderError } from "./provider-error.ts";
  * @param reported usage and bill that the provider reports
  * @throws ProviderError failed, if there is no picture, or more than requested
  */
-export function madePictures<Picture>(
+export function deliveredPictures<Picture>(
   name: string,
   pictures: readonly Picture[] | undefined,
   wanted: number,
@@ -19,9 +19,9 @@ export function madePictures<Picture>(
   if (pictures === undefined) {
     throw failed(`${name}: the answer is not a list of pictures`, usage);
   }
-  const made = pictures.length;
-  if (made > 0 && made <= wanted) return pictures;
-  throw failed(`${name}: ${made} pictures instead of ${wanted}`, usage && { ...usage, made });
+  const delivered = pictures.length;
+  if (delivered > 0 && delivered <= wanted) return pictures;
+  throw failed(`${name}: ${delivered} pictures instead of ${wanted}`, usage && { ...usage, delivered });
 }
 
 function failed(message: string, usage: ReportedUsage | undefined): ProviderError {

@@ -10,7 +10,7 @@ import { pictureHeaderOf, UnusablePictureError } from "./picture-header.ts";
 /** Time limit of all downloads of one step of a request together, in milliseconds. */
 const MAX_FETCH_MS = 15_000;
 
-export interface BringInputsDeps extends FetchInputsDeps {
+export interface PrepareInputsDeps extends FetchInputsDeps {
   readonly clean: CleanInput;
   readonly clock: Timer;
 }
@@ -36,10 +36,10 @@ export interface Inputs {
   /** Runs the first step, without decoding. @throws ServiceError that names the picture at fault */
   look(sources: readonly InputSource[], urls: UrlReading, share: InputShare): Promise<readonly SeenPicture[]>;
   /** Runs the second step, during the hold. @throws ServiceError that names the picture at fault */
-  bring(seen: readonly SeenPicture[], share: InputShare): Promise<readonly CleanPicture[]>;
+  prepare(seen: readonly SeenPicture[], share: InputShare): Promise<readonly CleanPicture[]>;
 }
 
-export function createInputs({ clean, clock, ...fetching }: BringInputsDeps): Inputs {
+export function createInputs({ clean, clock, ...fetching }: PrepareInputsDeps): Inputs {
   const fetcher = new InputFetcher(fetching);
 
   async function lookAt(source: InputSource, urls: UrlReading, share: InputShare): Promise<SeenPicture> {
@@ -62,13 +62,13 @@ export function createInputs({ clean, clock, ...fetching }: BringInputsDeps): In
   const inTime = <T>(share: InputShare, work: (share: InputShare) => Promise<T>) =>
     withinTime(clock, MAX_FETCH_MS, (signal) => work({ ...share, signal }), share.signal);
 
-  async function bringOne({ source, bytes: known }: SeenPicture, share: InputShare): Promise<CleanPicture> {
+  async function prepareOne({ source, bytes: known }: SeenPicture, share: InputShare): Promise<CleanPicture> {
     const { allowance } = share;
     const bytes = known ?? (await inTime(share, (timed) => fetcher.bytesOf(source, timed)));
     const sent = bytes.length;
     const picture = await clean(bytes, source.role, share);
     // A picture that was drawn again may have grown.
-    allowance.take(Math.max(0, picture.bytes.length - sent));
+    allowance.reserve(Math.max(0, picture.bytes.length - sent));
     return picture;
   }
 
@@ -77,8 +77,8 @@ export function createInputs({ clean, clock, ...fetching }: BringInputsDeps): In
       all(sources, share, (source, each) =>
         named(source, () => inTime(each, (timed) => lookAt(source, urls, timed))),
       ),
-    bring: (seen, share) =>
-      all(seen, share, (picture, each) => named(picture.source, () => bringOne(picture, each))),
+    prepare: (seen, share) =>
+      all(seen, share, (picture, each) => named(picture.source, () => prepareOne(picture, each))),
   };
 }
 

@@ -4,8 +4,8 @@ import { type AddressInfo, connect } from "node:net";
 import { createHttpApp, createLogger } from "@gr/runtime";
 import { expect, test } from "@jest/globals";
 import { MemoryPlaces } from "../generation/memory-places.ts";
-import { giveText } from "./give-text.ts";
 import { mediaAnswer } from "./media-answer.ts";
+import { sendText } from "./send-text.ts";
 
 const PIECE = Buffer.alloc(256 * 1024);
 const PIECES = 1_000;
@@ -44,8 +44,8 @@ test.each([
     });
     app.get("/", (_http, reply) =>
       places.during("account", async () => {
-        await places.take();
-        return giveText(answer, reply, mostMs);
+        await places.acquire();
+        return sendText(answer, reply, mostMs);
       }),
     );
     await app.listen({ host: "127.0.0.1", port: 0 });
@@ -55,7 +55,7 @@ test.each([
       client.pause().write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
       await begun.promise;
       // As soon as the client is cut, and not before: it has the only place.
-      await places.during("account", () => places.take());
+      await places.during("account", () => places.acquire());
       await closed.promise;
       // The answer did not wait in memory either.
       expect(read).toBeLessThan(PIECES / 2);

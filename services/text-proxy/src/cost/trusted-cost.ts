@@ -12,7 +12,7 @@ const LEAST_SURPLUS: PicoUsd = 5_000_000_000n;
 /** Length of inputs above which providers charge up to twice as much, without listing it, in tokens. */
 const LONG_INPUT_TOKENS = 128_000;
 
-export interface Belief {
+export interface TrustTerms {
   readonly held: Credits;
   /** Output limit of each answer as sent: the client's or ours. */
   readonly limit: bigint | undefined;
@@ -21,44 +21,44 @@ export interface Belief {
 }
 
 /** @param meters undefined if the upstream does not report them: then the hold counts as the listed price */
-export function mostBelievable(order: TextOrder, belief: Belief, meters: TokenMeters | undefined): PicoUsd {
+export function mostTrusted(order: TextOrder, terms: TrustTerms, meters: TokenMeters | undefined): PicoUsd {
   const { request, size } = order;
-  const price = ratesBelieved(order, meters);
+  const price = dearestRatesOf(order, meters);
   const extras = size.extras ? size.extrasCost : 0n;
   if (dearestInput(request, price) + size.tokenCost + price.requestPicoUsd === 0n) return extras;
-  const listed = meters === undefined ? belief.held * PICO_PER_CREDIT : listedCost(order, belief, meters);
-  const percent = (listed * BigInt(belief.surplus)) / 100n;
+  const listed = meters === undefined ? terms.held * PICO_PER_CREDIT : listedCost(order, terms, meters);
+  const percent = (listed * BigInt(terms.surplus)) / 100n;
   // The upstream received a limit that ends its work at the hold.
   const bounded = termsAsked(order)?.bounds.has("server_tool_cost") === true;
-  const covered = bounded ? belief.held * PICO_PER_CREDIT : 0n;
+  const covered = bounded ? terms.held * PICO_PER_CREDIT : 0n;
   const long = meters !== undefined && meters.inputTokens > LONG_INPUT_TOKENS ? listed : 0n;
   return larger(covered, listed + larger(larger(percent, long), larger(extras, LEAST_SURPLUS)));
 }
 
 /** Uses the highest price of each token, because a report does not contain all facts about each. */
-function listedCost(order: TextOrder, belief: Belief, meters: TokenMeters): PicoUsd {
+function listedCost(order: TextOrder, terms: TrustTerms, meters: TokenMeters): PicoUsd {
   const { inputTokens, outputTokens } = meters;
   const { request, size } = order;
-  const price = ratesBelieved(order, meters);
+  const price = dearestRatesOf(order, meters);
   const input = BigInt(inputTokens);
   const { images, audio, remote } = request.input;
   const bounded = images === 0 && !audio && !remote;
   return (
     (bounded ? smaller(input, size.inputTokens) : input) * dearestInput(request, price) +
-    smaller(BigInt(outputTokens), mostOutput(order, belief)) * dearestOutput(price) +
+    smaller(BigInt(outputTokens), mostOutput(order, terms)) * dearestOutput(price) +
     price.requestPicoUsd
   );
 }
 
 /** The highest rates that can apply to the request. */
-function ratesBelieved(order: TextOrder, meters: TokenMeters | undefined): TokenPrice {
+function dearestRatesOf(order: TextOrder, meters: TokenMeters | undefined): TokenPrice {
   return dearestRates(order.price, ratesAsked(order, meters && BigInt(meters.inputTokens)));
 }
 
 /**
  * Tokens in all answers, at most: the requested limit, the model's maximum, or the size that the hold has grown to.
  */
-function mostOutput({ request, size }: TextOrder, { held, limit }: Belief): bigint {
+function mostOutput({ request, size }: TextOrder, { held, limit }: TrustTerms): bigint {
   const answers = BigInt(request.choices);
   const predicted = request.predicts ? BigInt(request.bytes.length) * answers : 0n;
   if (limit !== undefined) return limit * answers + predicted;
