@@ -139,7 +139,7 @@ export class AbuseRing {
   /** Opens connections that send nothing. */
   async idle(count: number): Promise<void> {
     const { hostname, port } = new URL(this.router.baseUrl);
-    const made = Array.from({ length: count }, () => {
+    const created = Array.from({ length: count }, () => {
       const socket = connect(Number(port), hostname);
       this.#sockets.push(socket);
       return new Promise<void>((resolve) => {
@@ -147,7 +147,7 @@ export class AbuseRing {
         socket.once("error", () => resolve());
       });
     });
-    await Promise.all(made);
+    await Promise.all(created);
   }
 
   /** Closes every connection of the attackers. */

@@ -14,7 +14,7 @@ import { collectedMemory, inspectable } from "./heap-of.ts";
 import { quantile } from "./load.ts";
 import { residentMegabytes } from "./processes.ts";
 
-const CROWD = fileURLToPath(new URL("./crowd.ts", import.meta.url));
+const CROWD = fileURLToPath(new URL("./targets/crowd.ts", import.meta.url));
 /** Most descriptors of one process. */
 const OF_ONE_PROCESS = 5_000;
 const FILE_BYTES = 17 * 1024 * 1024;
@@ -104,7 +104,7 @@ function watchMost(router: Router) {
   };
 }
 
-const told = (held: Held) => held.map((value) => value.toFixed(0)).join(" / ");
+const formatted = (held: Held) => held.map((value) => value.toFixed(0)).join(" / ");
 
 /** Yields a row for each visit of the crowd to the same router. */
 async function* measure(kind: "idle" | "reader", count: number, times: number): AsyncGenerator<string> {
@@ -141,7 +141,13 @@ async function endure(router: Router, crowd: Crowd): Promise<string[]> {
   crowd.leave();
   const { requests, failures, p99 } = await stop();
   await sleep(GONE_MS);
-  return [told(before), told(most), told(later), `${requests - failures} of ${requests}`, p99.toFixed(0)];
+  return [
+    formatted(before),
+    formatted(most),
+    formatted(later),
+    `${requests - failures} of ${requests}`,
+    p99.toFixed(0),
+  ];
 }
 
 /** Returns MB: resident memory, and JavaScript's objects in it, including their buffers. */

@@ -14,7 +14,7 @@ const PLACES_PER_FREE_PLACE = 3;
 export interface Running {
   /** Aborts when the process must stop, or when the hold no longer belongs to this request. */
   readonly signal: AbortSignal;
-  giveUp(why: string): void;
+  cancel(why: string): void;
   leave(): void;
 }
 
@@ -61,11 +61,11 @@ export class RunningRequests {
     return this.#enter(id);
   }
 
-  giveUp(id: string, why: string): void {
+  cancel(id: string, why: string): void {
     this.#running.get(id)?.abort(new Error(why));
   }
 
-  giveUpAll(why: string): void {
+  cancelAll(why: string): void {
     for (const controller of this.#running.values()) controller.abort(new Error(why));
   }
 
@@ -91,22 +91,22 @@ export class RunningRequests {
     if (this.#running.has(id)) throw new Error(`request ${id} is running already`);
     const controller = new AbortController();
     this.#running.set(id, controller);
-    this.#take(account, keyPlace, 1);
+    this.#addServed(account, keyPlace, 1);
     let left = false;
     return {
       signal: controller.signal,
-      giveUp: (why) => controller.abort(new Error(why)),
+      cancel: (why) => controller.abort(new Error(why)),
       leave: () => {
         if (left) return;
         left = true;
         this.#running.delete(id);
-        this.#take(account, keyPlace, -1);
+        this.#addServed(account, keyPlace, -1);
         if (this.#running.size === 0) this.#whenNone?.();
       },
     };
   }
 
-  #take(account: string | undefined, keyPlace: string | undefined, places: 1 | -1): void {
+  #addServed(account: string | undefined, keyPlace: string | undefined, places: 1 | -1): void {
     if (account === undefined || keyPlace === undefined) return;
     this.#served += places;
     this.#count(account, places);

@@ -118,17 +118,17 @@ export async function serveText(
       const tookMs = performance.now() - began;
       deps.events.timed(tookMs - upstreamMs, upstreamMs);
       const { meters } = served.bill;
-      deps.textLog.add(textLine(order, producer.story, { tookMs, meters }, deps.clock.now()));
-      return producer.give(served.product);
+      deps.textLog.add(textLine(order, producer.trace, { tookMs, meters }, deps.clock.now()));
+      return producer.deliver(served.product);
     }
     if (served.kind === "left") return reply.hijack();
     return await replay(deps, principal, request, served.id, reply);
   } catch (error) {
-    const { story } = producer;
+    const { trace } = producer;
     // Other requests were refused, and have no hold.
-    if (story.attempts.length > 0) {
+    if (trace.attempts.length > 0) {
       deps.textLog.add(
-        textLine(order, story, { tookMs: performance.now() - began, error }, deps.clock.now()),
+        textLine(order, trace, { tookMs: performance.now() - began, error }, deps.clock.now()),
       );
     }
     return producer.fail(withAdvice(error, order));
@@ -209,7 +209,7 @@ function findTarget(
 ): Target {
   const model = catalog.require(request.model);
   if (model.kind !== ModelKind.TEXT) {
-    const message = `The model "${model.id}" does not make text; use the path for ${pathOf(model)}.`;
+    const message = `The model "${model.id}" does not generate text; use the path for ${pathOf(model)}.`;
     throw new ServiceError("wrong_endpoint", message, { param: "model" });
   }
   if (request.input.images > 0 && !model.capabilities.includes("vision")) {

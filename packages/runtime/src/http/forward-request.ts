@@ -73,7 +73,7 @@ export async function forwardRequests(
   await app.register(async (scope) => {
     scope.addHook("onClose", () => pool.close());
     scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser("*", takeBody);
+    scope.addContentTypeParser("*", passBody);
     scope.addHook("preParsing", (request, reply, _payload, done) => {
       if (isSmall(request)) callForBody(request.raw, reply.raw);
       done();
@@ -192,7 +192,7 @@ function isSmall({ headers }: FastifyRequest): boolean {
 }
 
 /** Parses bodies of forwarded routes: small bodies as bytes, others as streams. */
-function takeBody(
+function passBody(
   request: FastifyRequest,
   payload: IncomingMessage,
   done: (error: Error | null, body?: unknown) => void,

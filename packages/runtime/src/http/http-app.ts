@@ -266,7 +266,7 @@ function answerUnknownRoutes(app: FastifyInstance): void {
     const allowed = new Set(routes.flatMap((route) => (isUnder(route.parts, parts) ? route.methods : [])));
     if (allowed.size === 0) throw routeNotFound(request);
     if (request.headers.upgrade?.toLowerCase() === "websocket") {
-      const message = `${path.slice(0, MOST_ECHOED)} takes no WebSocket; send HTTP requests with POST.`;
+      const message = `${path.slice(0, MOST_ECHOED)} accepts no WebSocket; send HTTP requests with POST.`;
       throw new ServiceError("websocket_not_supported", message);
     }
     reply.header("allow", [...allowed].sort().join(", "));

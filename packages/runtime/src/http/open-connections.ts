@@ -15,9 +15,9 @@ const ANNOUNCED_EARLIER_MS = 1_000;
 const RETRY_AFTER_MS = 2_000;
 
 export interface ConnectionLimits {
-  /** Connections of the port. */
+  /** Maximum number of connections of the port. */
   readonly most: number;
-  /** Connections of one owner. */
+  /** Maximum number of connections of one owner. */
   readonly mostOfOwner: number;
   /**
    * Network of a remote address. Undefined: the connections are not counted by owner, and keep the long idle time, since a
@@ -171,7 +171,7 @@ export class OpenConnections {
       if (owned === undefined) this.#owned.set(owner, new Set([connection]));
       else owned.add(connection);
     }
-    this.#rest(connection);
+    this.#startIdle(connection);
     socket.once("close", () => this.#forget(connection));
   }
 
@@ -192,12 +192,12 @@ export class OpenConnections {
     if (answers.length > 0 || connection.list !== this.running) return;
     this.running.remove(connection);
     if (socket.destroyed) return;
-    this.#rest(connection);
+    this.#startIdle(connection);
     // Node has just set the long time.
     if (connection.isBrief) socket.setTimeout(STRANGER_IDLE_MS + ANNOUNCED_EARLIER_MS);
   }
 
-  #rest(connection: Connection): void {
+  #startIdle(connection: Connection): void {
     this.#ranks += 1;
     connection.idleRank = this.#ranks;
     (connection.isKnown ? this.#known : this.#strangers).append(connection);
@@ -263,7 +263,7 @@ export function admitStranger({ raw }: { readonly raw: IncomingMessage }): void 
 }
 
 /** Marks the connection of a request with a valid key. */
-export function knowConnection({ raw }: { readonly raw: IncomingMessage }, reply: HeaderReply): void {
+export function trustConnection({ raw }: { readonly raw: IncomingMessage }, reply: HeaderReply): void {
   const connection = connectionOf(raw);
   if (connection === undefined || connection.isKnown) return;
   // A request runs, so the connection is in neither set of idle ones.

@@ -73,13 +73,15 @@ export async function serveForwarded(
   app: FastifyInstance,
   module: string,
   api: RestApi,
-  trust: { believed: readonly string[]; clock: Clock },
+  trust: { trustedSecrets: readonly string[]; clock: Clock },
 ): Promise<void> {
   await app.register(async (scope) => {
     scope.addHook("onRequest", async (request) => {
       const token = request.headers[PRINCIPAL_HEADER];
       const principal =
-        typeof token === "string" ? readPrincipal(trust.believed, module, token, trust.clock) : undefined;
+        typeof token === "string"
+          ? readPrincipal(trust.trustedSecrets, module, token, trust.clock)
+          : undefined;
       if (principal === undefined)
         throw new ServiceError("invalid_api_key", "Call the gateway, not this port.");
       setPrincipal(request, principal);

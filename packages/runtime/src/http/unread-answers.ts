@@ -30,14 +30,14 @@ export interface AnswerLimits {
 /** Reason for a cut: the client received too little, it had too many waiting bytes, or all together had. */
 export type CutCause = "stalled" | "connection_bytes" | "process_bytes";
 
-interface Window {
+interface AnswerWindow {
   /** Milliseconds that never run back. */
   readonly since: number;
   /** Bytes that the kernel had accepted at the begin of the window. */
-  readonly taken: number;
+  readonly readBytes: number;
 }
 
-interface Waiting {
+interface WaitingAnswer {
   readonly connection: Connection;
   readonly bytes: number;
   readonly since: number;
@@ -50,7 +50,7 @@ interface RunningConnections {
 export class UnreadAnswers {
   readonly #connections: RunningConnections;
   readonly #limits: AnswerLimits;
-  readonly #windows = new WeakMap<Connection, Window>();
+  readonly #windows = new WeakMap<Connection, AnswerWindow>();
   #lookedAt: number | undefined;
   #unseen = 0;
 
@@ -77,7 +77,7 @@ export class UnreadAnswers {
     const late = this.#lookedAt !== undefined && now - this.#lookedAt > 2 * this.pauseMs;
     this.#lookedAt = now;
     this.#unseen = 0;
-    const waiting: Waiting[] = [];
+    const waiting: WaitingAnswer[] = [];
     let total = 0;
     for (const connection of this.#connections.running) {
       const bytes = waitingBytes(connection);
@@ -93,7 +93,7 @@ export class UnreadAnswers {
       }
     }
     if (total <= this.#limits.processBytes) return total;
-    const rank = ({ connection }: Waiting) => Number(connection.isKnown);
+    const rank = ({ connection }: WaitingAnswer) => Number(connection.isKnown);
     // Strangers first, then the longest wait with the most bytes.
     waiting.sort((one, other) => rank(one) - rank(other) || weight(other, now) - weight(one, now));
     for (const { connection, bytes } of waiting) {
@@ -106,12 +106,12 @@ export class UnreadAnswers {
 
   /** Returns the begin of the window in which the client has not yet received enough. */
   #since(connection: Connection, now: number, late: boolean): number {
-    const taken = takenBytes(connection.socket);
+    const readBytes = bytesReadBy(connection.socket);
     const window = this.#windows.get(connection);
     const { stallMs, bytesPerSecond } = this.#limits;
     const enough = Math.max(1, (bytesPerSecond * stallMs) / 1_000);
-    if (window !== undefined && !late && taken - window.taken < enough) return window.since;
-    this.#windows.set(connection, { since: now, taken });
+    if (window !== undefined && !late && readBytes - window.readBytes < enough) return window.since;
+    this.#windows.set(connection, { since: now, readBytes });
     return now;
   }
 
@@ -122,7 +122,7 @@ export class UnreadAnswers {
   }
 }
 
-function weight({ bytes, since }: Waiting, now: number): number {
+function weight({ bytes, since }: WaitingAnswer, now: number): number {
   return bytes * (now - since + 1);
 }
 
@@ -137,7 +137,7 @@ function waitingBytes({ answers }: Connection): number {
 }
 
 /** Returns the bytes that the kernel has accepted. Node counts a piece as written as soon as its first byte is. */
-function takenBytes(socket: Socket): number {
+function bytesReadBy(socket: Socket): number {
   const { _handle: handle } = socket as Socket & { _handle?: Handle | null };
   if (handle?.bytesWritten === undefined || handle.writeQueueSize === undefined) {
     return socket.bytesWritten - socket.writableLength;

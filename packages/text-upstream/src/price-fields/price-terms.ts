@@ -89,7 +89,7 @@ function mayPass(
 
 function unknown({ param }: FieldFound): FieldRefusal {
   const remedy = "leave it out, or have the operator set pass_unknown_fields of the upstream";
-  return { param, problem: `is not known, nor is its effect on the price; ${remedy}` };
+  return { param, problem: `is unknown, and so is its effect on the price; ${remedy}` };
 }
 
 /** Refuses two tiers: providers multiply them, and no price list contains the product. */

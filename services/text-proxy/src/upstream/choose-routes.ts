@@ -33,7 +33,7 @@ export function chooseRoutes(
     if (isClosed(route)) continue;
     const breaker = breakerOf(route, upstreams);
     if (breaker === undefined || isFailing(breaker)) failing.push(route);
-    else (breaker.rests ? resting : routes).push(route);
+    else (breaker.isCooling ? resting : routes).push(route);
   }
   return [...routes, ...resting, ...failing];
 }
@@ -52,7 +52,7 @@ export function isPassedOver(
 }
 
 function isWell(breaker: CircuitBreaker | undefined): boolean {
-  return breaker !== undefined && !breaker.isOpen && !breaker.rests;
+  return breaker !== undefined && !breaker.isOpen && !breaker.isCooling;
 }
 
 function isFailing(breaker: CircuitBreaker): boolean {
@@ -77,8 +77,8 @@ function knownRoutes(model: Routed, upstreams: Upstreams): readonly Route[] {
   }
   let routes = ofModels.get(model);
   if (routes === undefined) {
-    routes = model.routes.flatMap(({ provider, upstreamModel: said }) =>
-      upstreams.has(provider) ? [{ provider, upstreamModel: said || model.id }] : [],
+    routes = model.routes.flatMap(({ provider, upstreamModel: named }) =>
+      upstreams.has(provider) ? [{ provider, upstreamModel: named || model.id }] : [],
     );
     ofModels.set(model, routes);
   }

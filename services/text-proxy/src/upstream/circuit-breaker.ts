@@ -22,24 +22,24 @@ export interface BreakerEvents {
 export type Fault = "upstream" | "unclear";
 
 /** One running request. Only the first call counts. */
-export interface Passage {
+export interface Permit {
   succeeded(): void;
   failed(fault: Fault): void;
   /** The end of this request is no sign of the upstream's state. */
-  left(): void;
+  ignored(): void;
 }
 
-type PassageEnd = Fault | "succeeded" | "left";
+type PermitEnd = Fault | "succeeded" | "ignored";
 
-class EnteredPassage implements Passage {
+class EnteredPermit implements Permit {
   readonly account: string;
   readonly isProbe: boolean;
   readonly era: number;
-  readonly #ended: (passage: EnteredPassage, end: PassageEnd) => void;
+  readonly #ended: (permit: EnteredPermit, end: PermitEnd) => void;
   #isOver = false;
 
   constructor(
-    ended: (passage: EnteredPassage, end: PassageEnd) => void,
+    ended: (permit: EnteredPermit, end: PermitEnd) => void,
     account: string,
     isProbe: boolean,
     era: number,
@@ -58,11 +58,11 @@ class EnteredPassage implements Passage {
     this.#end(fault);
   }
 
-  left(): void {
-    this.#end("left");
+  ignored(): void {
+    this.#end("ignored");
   }
 
-  #end(end: PassageEnd): void {
+  #end(end: PermitEnd): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#ended(this, end);
@@ -89,8 +89,8 @@ export class CircuitBreaker {
   /** Unix milliseconds of the next probe; undefined while the breaker is closed. */
   #openUntil: number | undefined;
   #pauseMs = 0;
-  #restsUntil = 0;
-  #probe: Passage | undefined;
+  #coolUntil = 0;
+  #probe: Permit | undefined;
   /** Number of changes: the end of a request that was sent before the last change does not count. */
   #era = 0;
 
@@ -113,27 +113,27 @@ export class CircuitBreaker {
   }
 
   /** Returns true if another upstream is preferred now. */
-  get rests(): boolean {
-    return this.#restsUntil > this.#now();
+  get isCooling(): boolean {
+    return this.#coolUntil > this.#now();
   }
 
   /** Starts a cool-down at the upstream's wish. */
-  rest(ms: number): void {
-    this.#restsUntil = Math.max(this.#restsUntil, this.#now() + ms);
+  coolDown(ms: number): void {
+    this.#coolUntil = Math.max(this.#coolUntil, this.#now() + ms);
   }
 
   /** Counts a request of an account, also while the breaker is open. */
-  enter(account: string): Passage {
+  enter(account: string): Permit {
     const isProbe = this.isOpen && this.waitMs === 0;
-    const passage = new EnteredPassage(this.#ended, account, isProbe, this.#era);
-    if (isProbe) this.#probe = passage;
-    return passage;
+    const permit = new EnteredPermit(this.#ended, account, isProbe, this.#era);
+    if (isProbe) this.#probe = permit;
+    return permit;
   }
 
-  readonly #ended = ({ account, isProbe, era }: EnteredPassage, end: PassageEnd): void => {
+  readonly #ended = ({ account, isProbe, era }: EnteredPermit, end: PermitEnd): void => {
     if (era !== this.#era) return;
     if (end === "succeeded") this.#succeed();
-    else if (end === "left") {
+    else if (end === "ignored") {
       if (isProbe) this.#probe = undefined;
     } else if (!this.isOpen) this.#count(account, end);
     // An unclear failure of a probe lengthens no pause: one account could do that to all.
@@ -171,7 +171,7 @@ export class CircuitBreaker {
     this.#era += 1;
     this.#probe = undefined;
     this.#openUntil = undefined;
-    this.#restsUntil = 0;
+    this.#coolUntil = 0;
     this.#events.closed();
   }
 }
