@@ -1,5 +1,5 @@
-// Crash load owns the accounts of the crash ring and the random calls that its writers send: chains of four budgets, windows that
-// turn each second, repeats, Idempotency-Keys, and operations on the holds of other writers.
+// Crash load owns the accounts of the crash ring and the random calls of its writers. Chains have four budgets, and a day is over
+// after 1.5 s. Calls repeat, claim Idempotency-Keys, and name the holds of other writers.
 import { randomUUID } from "node:crypto";
 import type { BudgetDefinition, Id } from "@gr/ledger";
 import type { Random } from "@gr/testing/random";
@@ -56,7 +56,7 @@ export function openingOf({ accountId, budgets }: CrashAccount): ChainOperation[
 }
 
 export interface CrashMemory {
-  /** Holds that the writer knows, by account; also of other writers. */
+  /** Recent holds by account, also of other writers. */
   readonly holds: Map<Id, Id[]>;
   /** Earlier calls, which the writer sends again. */
   readonly calls: ChainOperation[][];
