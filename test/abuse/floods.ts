@@ -16,7 +16,7 @@ export interface Flood {
   readonly alsoSplit?: boolean;
   /** Its chats are answered by the scripted upstream instead of the simulator within the router. */
   readonly ownUpstream?: boolean;
-  /** New customers who must be served meanwhile, each with a key and a connection of its own. */
+  /** New customers that must get an answer meanwhile, each with a key and a connection of its own. */
   readonly newcomers?: number;
   /** Most answers without a rate limit error in so many seconds. Absent: they are not counted. */
   readonly mostAdmitted?: (seconds: number) => number;

@@ -64,11 +64,11 @@ class Parser {
   /** The string that is being read, up to its current run; undefined outside of strings. */
   #text: string | undefined;
   #isName = false;
-  /** Begin of a run of ASCII without escapes, whose end is not known yet. */
+  /** Begin of the current run of ASCII without escapes. */
   #run: number | undefined;
   readonly #cuts: boolean;
-  /** Length of the parts that were left out. */
-  #leftOut = 0;
+  /** Length of the omitted parts. */
+  #omitted = 0;
   #budget = 0;
 
   constructor(json: Buffer, cuts: boolean) {
@@ -166,7 +166,7 @@ class Parser {
   #beginString(isName: boolean): void {
     this.#at += 1;
     this.#text = "";
-    this.#leftOut = 0;
+    this.#omitted = 0;
     this.#isName = isName;
   }
 
@@ -192,7 +192,7 @@ class Parser {
     else {
       const name = this.#names.pop() as string;
       container[name] = value;
-      if (this.#leftOut > 0 && typeof value === "string") recordLength(container, name, value, this.#leftOut);
+      if (this.#omitted > 0 && typeof value === "string") recordLength(container, name, value, this.#omitted);
     }
   }
 
@@ -234,7 +234,7 @@ class Parser {
     this.#text = undefined;
     if (this.#isName) this.#endName(text);
     else this.#put(text);
-    this.#leftOut = 0;
+    this.#omitted = 0;
   }
 
   /** Adds the run to the string, in one step: many short strings would be copied by the garbage collector. */
@@ -246,12 +246,12 @@ class Parser {
     const room = this.#cuts ? Math.max(0, PIECE - text.length) : LONGEST_RUN + PIECE;
     const to = Math.min(end, from + room);
     this.#text = text + this.#json.toString("latin1", from, to);
-    this.#leftOut += end - to;
+    this.#omitted += end - to;
   }
 
   #add(more: string): void {
     const text = this.#text as string;
-    if (this.#cuts && text.length >= PIECE) this.#leftOut += more.length;
+    if (this.#cuts && text.length >= PIECE) this.#omitted += more.length;
     else this.#text = text + more;
   }
 
@@ -265,9 +265,9 @@ class Parser {
   }
 }
 
-function recordLength(object: object, name: string, shown: string, leftOut: number): void {
+function recordLength(object: object, name: string, shown: string, omitted: number): void {
   const known = lengths.get(object) ?? new Map<string, number>();
-  lengths.set(object, known.set(name, shown.length + leftOut));
+  lengths.set(object, known.set(name, shown.length + omitted));
 }
 
 function isSpace(byte: number): boolean {
