@@ -1,4 +1,4 @@
-// The decision about spending, without I/O: states of accounts, operations on them, and the steps that the ledger stores.
+// Spending is decided here without I/O: states of accounts, operations on them, and the steps that the ledger stores.
 export {
   type Account,
   findBudget,
