@@ -3,7 +3,7 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Marked } from "marked";
-import { ROOT, ToolError } from "./tool.ts";
+import { ROOT, ToolError } from "../tool.ts";
 
 const PUBLIC = join(ROOT, "apps/console/public");
 const FOLDER = "docs";
