@@ -4,11 +4,11 @@
 import type { Principal } from "@gr/identity";
 import { setPrincipal } from "@gr/runtime";
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify";
-import type { Authenticate, IsStranger } from "./authenticate.ts";
-import { clientNetwork } from "./client-address.ts";
-import type { RequestLimits, Verdict } from "./request-limits.ts";
+import type { Authenticate, IsStranger } from "./callers/authenticate.ts";
+import type { RequestLimits, Verdict } from "./limits/request-limits.ts";
+import { clientNetwork } from "./network/client-address.ts";
+import type { TrustedProxies } from "./network/trusted-proxies.ts";
 import { CLIENT_NETWORK_HEADER, type RouteRow, rowOf } from "./routes.ts";
-import type { TrustedProxies } from "./trusted-proxies.ts";
 import type { WebApplication } from "./web-application.ts";
 
 export interface Admission {

@@ -20,19 +20,19 @@ import {
 import type { FastifyInstance } from "fastify";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { admitRequests } from "./admit-request.ts";
-import { REFERENCE_PATHS, serveReference } from "./api-reference.ts";
-import { authenticator, strangerFinder } from "./authenticate.ts";
-import { answerLimits, connectionLimits } from "./bound-connections.ts";
-import { compressAnswers } from "./compress-answers.ts";
+import { compressAnswers } from "./answers/compress-answers.ts";
+import { authenticator, strangerFinder } from "./callers/authenticate.ts";
+import { SignedInPeople } from "./callers/signed-in-people.ts";
+import { VerifiedKeys } from "./callers/verified-keys.ts";
 import { type GatewayConfig, gatewayConfig } from "./config.ts";
-import { OPENAPI_PATH, serveOpenApi } from "./openapi.ts";
-import { LocalRateLimiter } from "./rate-limit-local.ts";
-import { RedisRateLimiter } from "./rate-limit-redis.ts";
-import { RequestLimits } from "./request-limits.ts";
+import { answerLimits, connectionLimits } from "./connections/bound-connections.ts";
+import { REFERENCE_PATHS, serveReference } from "./description/api-reference.ts";
+import { OPENAPI_PATH, serveOpenApi } from "./description/openapi.ts";
+import { LocalRateLimiter } from "./limits/rate-limit-local.ts";
+import { RedisRateLimiter } from "./limits/rate-limit-redis.ts";
+import { RequestLimits } from "./limits/request-limits.ts";
+import { TrustedProxies } from "./network/trusted-proxies.ts";
 import { describedModules, failureOf, mountPoints, routeTable, rowOf } from "./routes.ts";
-import { SignedInPeople } from "./signed-in-people.ts";
-import { TrustedProxies } from "./trusted-proxies.ts";
-import { VerifiedKeys } from "./verified-keys.ts";
 import { openWebApplication, type WebApplication } from "./web-application.ts";
 
 const PREFLIGHT_KEPT_SECONDS = 86_400;
@@ -126,7 +126,7 @@ export const gatewayModule = defineModule({
         });
       }
     });
-    serveReference(app);
+    serveReference(app, { hasGuides: pages?.hasGuides === true });
     serveOpenApi(app, { modules: describedModules(), describeRest, clock });
     return {
       start: () => listen(app, config),

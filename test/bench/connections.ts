@@ -14,7 +14,7 @@ import { collectedMemory, inspectable } from "./heap-of.ts";
 import { quantile } from "./load.ts";
 import { residentMegabytes } from "./processes.ts";
 
-const CROWD = fileURLToPath(new URL("./crowd.ts", import.meta.url));
+const CROWD = fileURLToPath(new URL("./targets/crowd.ts", import.meta.url));
 /** Most descriptors of one process. */
 const OF_ONE_PROCESS = 5_000;
 const FILE_BYTES = 17 * 1024 * 1024;

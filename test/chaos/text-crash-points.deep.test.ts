@@ -24,7 +24,7 @@ import { z } from "zod";
 import { call } from "../e2e/http.ts";
 import { billingOf } from "../e2e/operator.ts";
 import { type Router, startRouter } from "../e2e/topology.ts";
-import { BillingDoor, type Passing } from "./billing-door.ts";
+import { BillingDoor, type Passing } from "./doors/billing-door.ts";
 import { MeteredUpstream } from "./metered-upstream.ts";
 
 const TEXT_PROXY = fileURLToPath(new URL("../../services/text-proxy/src/main.ts", import.meta.url));

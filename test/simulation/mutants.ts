@@ -2,6 +2,7 @@
 // histories from seed 0 on, or a test. A mutant whose place is gone fails the run: it follows the code, or goes with it.
 import type { Mutant } from "./mutant.ts";
 import { MUTANTS_FOR_TESTS } from "./mutants-for-tests.ts";
+import { MUTANTS_OF_LEDGER } from "./mutants-of-ledger.ts";
 import { MUTANTS_OF_LOSSES } from "./mutants-of-losses.ts";
 import { MUTANTS_OF_PARTS } from "./mutants-of-parts.ts";
 import { MUTANTS_OF_PRICES } from "./mutants-of-prices.ts";
@@ -18,7 +19,7 @@ const BOOKING = "packages/paid-request/src/booking.ts";
 const CLIENT = "packages/clients/src/billing.ts";
 const BATCHER = "packages/runtime/src/rpc/batcher.ts";
 const MIRROR = "services/billing/src/mirror/spend-mirror.ts";
-const DEPOSIT = "services/billing/src/accounts/deposit.ts";
+const DEPOSIT = "packages/ledger/src/deposit.ts";
 const WRITER = "services/billing/src/writer/ledger-writer.ts";
 const MEDIA = "services/media-generation/src/generation/media-work.ts";
 const JOB = "services/media-generation/src/generation/run-job.ts";
@@ -105,13 +106,6 @@ export const MUTANTS: readonly Mutant[] = [
     find: "return this.#holds.get(id)?.credits ?? credits;",
     replace: "return (this.#holds.get(id)?.credits ?? credits) * 2n;",
     what: "an answer is asked for with twice what is held for it",
-    caught: { histories: 200 },
-  },
-  {
-    file: "test/ledger-model/src/hold-model.ts",
-    find: "smaller(ofAccount, ofCap) / 4n",
-    replace: "ofAccount / 4n",
-    what: "a hold takes a share of the balance where the key's limit has less",
     caught: { histories: 200 },
   },
   // What was delivered is charged.
@@ -482,6 +476,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   ...MUTANTS_OF_PARTS,
   ...MUTANTS_OF_PRICES,
+  ...MUTANTS_OF_LEDGER,
   ...MUTANTS_OF_LOSSES,
   ...MUTANTS_FOR_TESTS,
 ];

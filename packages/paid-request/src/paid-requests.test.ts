@@ -304,7 +304,7 @@ describe("who pays", () => {
     await serve(one, async () => delivered(undefined));
     await soon(() => reported.includes(`late ${2n * COST}`));
     expect(fake.hold(one.id)).toMatchObject({ chargedCredits: 3n, costPicoUsd: COST });
-    expect(fake.model.lost).toBe(2n * COST);
+    expect(fake.lost).toBe(2n * COST);
   });
 
   test("of a request with several bills each is booked, whenever it comes", async () => {
@@ -317,7 +317,7 @@ describe("who pays", () => {
     await reasonOf(serve(one, async () => failed(undefined)));
     await soon(() => reported.length === 2);
     expect(reported).toEqual([`late ${COST}`, `late ${COST}`]);
-    expect(fake.model.lost).toBe(2n * COST);
+    expect(fake.lost).toBe(2n * COST);
   });
 
   test("a failure is free, and its cost our loss", async () => {
@@ -340,7 +340,7 @@ describe("who pays", () => {
     await reasonOf(serve(one, async () => failed(undefined)));
     expect(fake.state(one.id)).toBe(HoldState.RELEASED);
     await soon(() => reported.includes(`late ${COST}`));
-    expect(fake.model.lost).toBe(COST);
+    expect(fake.lost).toBe(COST);
   });
 
   test("nobody pays for an outcome that nobody knows; the hold waits for its bill", async () => {
@@ -382,7 +382,7 @@ describe("who pays", () => {
     });
     expect(await reasonOf(late)).toBe("provider_timeout");
     expect(fake.hold(one.id)).toMatchObject({ state: HoldState.RELEASED, chargedCredits: 0n });
-    expect(fake.model.lost).toBe(COST);
+    expect(fake.lost).toBe(COST);
   });
 });
 
@@ -557,7 +557,7 @@ describe("attempts", () => {
       { kind: "nextAttempt", provider: "second", attempt: 2, cost: 7n },
       { kind: "capture", cost: COST },
     ]);
-    expect(fake.model.lost).toBe(7n);
+    expect(fake.lost).toBe(7n);
   });
 
   test("the bill of a metered attempt is booked to it when it is found, while the next one runs", async () => {
@@ -569,13 +569,13 @@ describe("attempts", () => {
         if (provider === "first") return { ...unavailable(7n), metered: true, billId: "bill" };
         await soon(() => reported.includes("late 23"));
         expect(fake.hold(one.id)).toMatchObject({ provider: "second", attempt: 2, state: HoldState.OPEN });
-        expect(fake.model.lost).toBe(30n);
+        expect(fake.lost).toBe(30n);
         return delivered(billOf(COST));
       },
       [first, second],
     );
     expect(fake.hold(one.id)).toMatchObject({ state: HoldState.CAPTURED, costPicoUsd: COST });
-    expect(fake.model.lost).toBe(30n);
+    expect(fake.lost).toBe(30n);
   });
 
   test("the bill of a metered attempt that nobody could go on with is booked, too", async () => {
@@ -583,7 +583,7 @@ describe("attempts", () => {
     lookUp = () => ({ cost: 30n });
     await reasonOf(serve(one, async () => ({ ...unavailable(7n), metered: true })));
     await soon(() => reported.includes("late 23"));
-    expect(fake.model.lost).toBe(30n);
+    expect(fake.lost).toBe(30n);
   });
 
   test.each([
@@ -731,7 +731,7 @@ describe("what was left open", () => {
     expect(fake.state(one.id)).toBe(HoldState.RELEASED);
     late = { cost: COST };
     await soon(() => reported.includes(`late ${COST}`));
-    expect(fake.model.lost).toBe(COST);
+    expect(fake.lost).toBe(COST);
   });
 
   test("a request that still runs here is left to itself", async () => {

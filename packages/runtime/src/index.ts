@@ -4,6 +4,7 @@ export { ArrivingBytes } from "./bodies/arriving-bytes.ts";
 export { type Allowance, ByteBudget } from "./bodies/byte-budget.ts";
 export { FairGate, type FairGateOptions, type FairWork } from "./bodies/fair-gate.ts";
 export { parseForeignJson, readForeignJson } from "./bodies/foreign-json.ts";
+export { FormFile, type FormRules } from "./bodies/form-body.ts";
 export { allowanceOf, type BodyMeter, type BodyRules, incomingBodyOf } from "./bodies/incoming-body.ts";
 export { parseJsonBytes } from "./bodies/json-body.ts";
 export { endOfJsonString, guardJson, JsonGuard, OF_REQUESTS, type StringPlace } from "./bodies/json-guard.ts";
@@ -21,6 +22,7 @@ export {
 } from "./database/postgres.ts";
 export { connectRedis, openRedis, type Redis, type RedisScript, redisScript } from "./database/redis.ts";
 export { RedisGate, type RedisGateMessages } from "./database/redis-gate.ts";
+export { isUuid, UUID, UUID_PATTERN } from "./database/uuid.ts";
 export { hasEntityTag } from "./http/entity-tag.ts";
 export type { MountPoint } from "./http/forward-request.ts";
 export { closeHttpApp, createHttpApp, drainHttpApp, pathOf, routeNotFound } from "./http/http-app.ts";

@@ -12,6 +12,7 @@ import { ServiceError } from "@gr/proto";
 import {
   allowanceOf,
   type BodyRules,
+  type FormRules,
   type RestApi,
   type RestRequest,
   type RestRoute,
@@ -22,8 +23,7 @@ import { mediaAnswerSchema } from "./answer/media-answer.ts";
 import { sendText } from "./answer/send-text.ts";
 import type { GenerationEvents } from "./generation/events.ts";
 import type { MediaWork } from "./generation/media-work.ts";
-import { contentOf, inputSources } from "./inputs/input-sources.ts";
-import { acceptForms, MULTIPART } from "./inputs/multipart-form.ts";
+import { contentOf, INPUT_FIELDS, inputSources, MAX_PICTURE_BYTES } from "./inputs/input-sources.ts";
 import { generationAnswer, generationSchema } from "./log/log-answer.ts";
 import { readEntry } from "./log/log-query.ts";
 import { LOG_PATH, type LogDeps, logRoutes } from "./log/log-routes.ts";
@@ -60,7 +60,7 @@ export interface RestDeps extends AcceptDeps, LogDeps, DeliveryRouteDeps {
 }
 
 export function mediaGenerationRest(deps: RestDeps): RestApi {
-  const { billing, maxFormBytes, maxInputBytes } = deps;
+  const { billing, maxInputBytes } = deps;
   const bodies = rulesOfPaidBodies({
     billing,
     spenderOf: ({ principal }) => normalKey(principal),
@@ -75,7 +75,6 @@ export function mediaGenerationRest(deps: RestDeps): RestApi {
   const videos = [videoJobRoute(deps, bodies), ...videoRoutes(deps)];
   return {
     bodies,
-    setup: (scope) => acceptForms(scope, maxFormBytes),
     routes: [
       ...[...generations, ...quotes, ...videos],
       ...[...logRoutes(deps), ...deliveryRoutes(deps), mediaRoute(deps.storage)],
@@ -84,14 +83,14 @@ export function mediaGenerationRest(deps: RestDeps): RestApi {
 }
 
 function generationRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, path: string): RestRoute {
-  const { summary, schema, form, things } = asked;
+  const { summary, schema, things } = asked;
   return restRoute({
     method: "POST",
     path,
     summary,
     access: normalKey,
     body: schema,
-    otherBodies: { [MULTIPART]: form },
+    form: formRules(deps, asked),
     bodyLimit: MAX_BODY_BYTES,
     headers: { Prefer: `${RESPOND_ASYNC}: answer 202 as soon as the router has accepted the work` },
     responses: {
@@ -111,16 +110,20 @@ function generationRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, 
   });
 }
 
+function formRules({ maxFormBytes }: RestDeps, { form }: RequestKind): FormRules {
+  return { schema: form, maxBytes: maxFormBytes, maxFileBytes: MAX_PICTURE_BYTES, fileFields: INPUT_FIELDS };
+}
+
 /** Never waits for the video: the answer is the job, or the job of an earlier request with the same Idempotency-Key. */
 function videoJobRoute(deps: RestDeps, bodies: BodyRules): RestRoute {
-  const { summary, schema, form } = videoJobs;
+  const { summary, schema } = videoJobs;
   return restRoute({
     method: "POST",
     path: VIDEOS_PATH,
     summary,
     access: normalKey,
     body: schema,
-    otherBodies: { [MULTIPART]: form },
+    form: formRules(deps, videoJobs),
     bodyLimit: MAX_BODY_BYTES,
     responses: {
       200: { description: "The finished job of an earlier request with the same key", schema: videoSchema },
@@ -152,7 +155,7 @@ function quoteRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, path:
     summary: "Cost of this request; the router reserves and sends nothing",
     access: normalKey,
     body: asked.schema,
-    otherBodies: { [MULTIPART]: asked.form },
+    form: formRules(deps, asked),
     bodyLimit: MAX_BODY_BYTES,
     responses: { 200: { description: "Price, or its upper limit", schema: quoteSchema } },
     handle: async ({ body, caller, http, reply }: RestRequest<MediaRequest, unknown, Principal>) => {

@@ -19,8 +19,9 @@ import {
   type GetTextImportResponseSchema,
   TextImportState,
 } from "@gr/proto/catalog";
+import type { ClosedRoute } from "@gr/proto/losses";
 import { MediaGenerationService } from "@gr/proto/media";
-import { type ClosedRoute, TextProxyService } from "@gr/proto/text";
+import { TextProxyService } from "@gr/proto/text";
 import { defineModule, implement, type Module } from "@gr/runtime";
 import { z } from "zod";
 import { createFakeWebhooks } from "./fake-webhooks.ts";

@@ -9,7 +9,7 @@ import type { ReplyPart } from "./reply.ts";
 import type { ReplyStep } from "./reply-steps.ts";
 import { finishOf, type StreamFrames, type TextAnswer, type TextWire } from "./text-exchange.ts";
 
-/** Differences between the providers. */
+/** Parts of the responses API that differ between the providers. */
 export interface ResponsesDialect {
   headers(answer: TextAnswer): OutgoingHttpHeaders;
   usage(usage: Usage): string;

@@ -6,9 +6,17 @@ import { ServiceError } from "@gr/proto";
 import type { FastifyRequest } from "fastify";
 import { ArrivingBytes } from "./arriving-bytes.ts";
 import { FairGate, type FairWork } from "./fair-gate.ts";
-import { announcedLength, incomingBodyOf } from "./incoming-body.ts";
+import { announcedLength, byteCounter, incomingBodyOf } from "./incoming-body.ts";
 import { guardJson, JsonGuard, OF_REQUESTS } from "./json-guard.ts";
 import { LONG_JSON, loopTurns, parseInTurns } from "./parse-in-turns.ts";
+
+/** Messages of refusals, shared with the refusals of Fastify's own parsers. */
+export const BODY_MESSAGES = {
+  empty: "The body is empty, but the content type is application/json.",
+  invalid: "The body is not valid JSON.",
+  otherType: (types: string) => `This content type is not supported here; send ${types}.`,
+  wrongLength: "The body's size does not match its Content-Length header.",
+} as const;
 
 /** Bytes of a long body that are checked for UTF-8 in one step. */
 const UTF8_SLICE = 4 * 1024 * 1024;
@@ -84,16 +92,11 @@ function readGuarded(
   const announced = announcedLength(request);
   const incoming = incomingBodyOf(request);
   return new Promise((resolve, reject) => {
-    if (announced !== undefined && announced > limit) {
-      reject(tooLarge(limit));
-      return;
-    }
-    // Throws as `reject` does. Without a length, the limit counts as announced.
-    incoming?.expect(announced ?? limit);
+    // Throws as `reject` does.
+    const count = byteCounter(request, { limit, unannounced: limit, excess: () => tooLarge(limit) });
     const guard = new JsonGuard(OF_REQUESTS, incoming?.meter);
     const first = announced === undefined ? FIRST_ROOM.unannounced : FIRST_ROOM.announced;
     const arriving = new ArrivingBytes(Math.min(first, announced ?? limit));
-    let length = 0;
     let checking: Promise<void> | undefined;
     const stop = () => {
       payload.off("data", read);
@@ -119,10 +122,8 @@ function readGuarded(
     };
     const read = (chunk: Buffer) => {
       try {
-        length += chunk.length;
-        if (length > limit) throw tooLarge(limit);
-        incoming?.reserve(chunk.length);
-        if ((announced ?? length) <= LONG_JSON) check(chunk);
+        const arrived = count(chunk.length);
+        if ((announced ?? arrived) <= LONG_JSON) check(chunk);
         else {
           checking = checkInTurn(chunk);
           checking.catch(fail);
@@ -177,7 +178,7 @@ const BYTE_ORDER_MARK = Buffer.from("\ufeff");
 
 function refuseEmpty(bytes: Buffer): void {
   if (bytes.byteLength === 0) {
-    throw new ServiceError("invalid_json", "The body is empty, but the content type is application/json.");
+    throw new ServiceError("invalid_json", BODY_MESSAGES.empty);
   }
   refuseByteOrderMark(bytes);
 }
@@ -193,7 +194,7 @@ function refuseByteOrderMark(bytes: Buffer): void {
 }
 
 function invalid(cause: unknown): ServiceError {
-  return new ServiceError("invalid_json", "The body is not valid JSON.", { cause });
+  return new ServiceError("invalid_json", BODY_MESSAGES.invalid, { cause });
 }
 
 function tooLarge(limit: number): ServiceError {
@@ -201,5 +202,5 @@ function tooLarge(limit: number): ServiceError {
 }
 
 function wrongLength(): ServiceError {
-  return new ServiceError("invalid_json", "The body's size does not match its Content-Length header.");
+  return new ServiceError("invalid_json", BODY_MESSAGES.wrongLength);
 }

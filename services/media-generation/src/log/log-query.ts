@@ -1,6 +1,6 @@
 // Log query reads filters and cursors of the log, from HTTP and from RPC, and returns the page.
 import { ServiceError } from "@gr/proto";
-import { wholeNumber } from "@gr/runtime";
+import { isUuid, UUID, wholeNumber } from "@gr/runtime";
 import { z } from "zod";
 import { KINDS, type LogEntry, STATUSES } from "./log-entry.ts";
 import type { LogFilter, LogOwner, LogStore } from "./log-store.ts";
@@ -8,7 +8,6 @@ import type { LogFilter, LogOwner, LogStore } from "./log-store.ts";
 export const MOST = 100;
 export const USUAL_PAGE = 20;
 const LONGEST_MODEL = 200;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 const once = (name: string) => ({ error: `${name} must occur once` });
 
@@ -100,12 +99,7 @@ export async function findEntry(
   owner: LogOwner,
   id: string,
 ): Promise<LogEntry | undefined> {
-  return isId(id) ? store.find(owner, id) : undefined;
-}
-
-/** Returns true if the text has the form of an id of the log. */
-export function isId(id: string): boolean {
-  return UUID.test(id);
+  return isUuid(id) ? store.find(owner, id) : undefined;
 }
 
 /** @throws ServiceError generation_not_found */

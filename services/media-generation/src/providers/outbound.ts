@@ -19,9 +19,9 @@ export interface OutboundRequest {
   readonly url: string;
   /** Lower case. Each header is named by an adapter. No header of the client's request is forwarded. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Pieces are sent one after the other; then the headers say how long they are together. */
+  /** Pieces are sent one after the other; then the headers have their total length. */
   readonly body?: string | Buffer | readonly Buffer[] | AsyncIterable<Buffer>;
-  /** Ends the request, whatever it waits for; a TimeoutError counts as a timeout. */
+  /** Ends the request in any state; a TimeoutError counts as a timeout. */
   readonly signal: AbortSignal;
 }
 

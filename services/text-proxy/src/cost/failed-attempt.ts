@@ -88,7 +88,7 @@ export function reportRefusedAccount({ order, upstream, events, coolDown }: Atte
   coolDown(REST_OF_KEY_MS);
 }
 
-/** An answer with status 200 that says that it failed. */
+/** Returns the end of an attempt with status 200 and an error in its body. */
 export function failedAnswer(attempt: Attempt, { usage, id, bytes }: WholeAnswer, failure: string): Failed {
   reportRefusedAccount(attempt, bytes);
   const cost = usage === undefined ? undefined : costOf(usage, attempt.order.price);

@@ -13,7 +13,7 @@ const FOR_MONEY: ReadonlySet<string> = new Set([
   "spend_limit_in_flight",
 ]);
 
-/** Returns the error with the parts of the sum that was refused; any other error as it is. */
+/** Adds to a refusal for money the parts of the refused amount. Returns any other error unchanged. */
 export function withAdvice(error: unknown, { request, size }: Pick<TextOrder, "request" | "size">): unknown {
   if (!(error instanceof ServiceError) || !FOR_MONEY.has(error.reason) || size.tokenCost === 0n) return error;
   const { reason, message, retryAfterMs } = error;
