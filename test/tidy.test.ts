@@ -259,6 +259,13 @@ describe("laws", () => {
     expect(offenders(code, /catch *(\([^)]*\))? *\{ *\}/)).toEqual([]);
   });
 
+  test("an HTTP app that listens is closed with its idle connections, so that no stop waits for them", () => {
+    const listening = code.filter((file) => /createHttpApp\([\s\S]*\.listen\(/.test(read(file)));
+    const ours = listening.filter((file) => file !== "packages/runtime/src/service-http.ts");
+    expect(ours.length).toBeGreaterThan(10);
+    expect(offenders(ours, /\bapp\.close\(\)/)).toEqual([]);
+  });
+
   test("nothing is left for later, and every test runs", () => {
     const self = "test/tidy.test.ts";
     const others = code.filter((file) => file !== self);

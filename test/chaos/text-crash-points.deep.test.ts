@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Principal } from "@gr/identity";
 import {
+  closeHttpApp,
   connectPostgres,
   createHttpApp,
   createLogger,
@@ -475,7 +476,7 @@ function edgeFor(caller: Principal): Module {
           await app.listen({ host: "127.0.0.1", port: 0 });
         },
         publicUrl: () => `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`,
-        stop: () => app.close(),
+        stop: () => closeHttpApp(app, 600_000),
       };
     },
   });

@@ -24,7 +24,7 @@ test("each fact of README's four claims is measured, with date, commit and machi
 test("another figure in README is noticed", async () => {
   const readme = await readFile(join(ROOT, "README.md"), "utf8");
   const facts = await readFacts();
-  const changed = readme.replace(/(facts: written[\s\S]*?)(\d+) of \2/, "$11 of $2");
+  const changed = readme.replace(" quick,", "1 quick,");
   expect(changed).not.toBe(readme);
   expect(withBlock(changed, facts)).toBe(readme);
 });

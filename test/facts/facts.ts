@@ -83,8 +83,8 @@ function blockOf({ crashes, prices, tests, chat, peers }: Facts): string {
   const rows = [
     ...(crashes === undefined ? [] : [rowOf("Books survive crashes", crashText(crashes), crashes)]),
     ...(prices === undefined ? [] : [rowOf("Prices are right", priceText(prices), prices)]),
-    ...(chat === undefined ? [] : [rowOf("A plain chat", chatText(chat), chat)]),
-    ...(peers === undefined ? [] : [rowOf("The same beside others", peersText(peers), peers)]),
+    ...(chat === undefined ? [] : [timedRowOf("A plain chat", chatText(chat), chat)]),
+    ...(peers === undefined ? [] : [timedRowOf("The same beside others", peersText(peers), peers)]),
     ...(tests === undefined ? [] : [rowOf("Tests", testText(tests), tests)]),
   ];
   return ["| | measured | on |", "|---|---|---|", ...rows].join("\n");
@@ -92,6 +92,13 @@ function blockOf({ crashes, prices, tests, chat, peers }: Facts): string {
 
 const rowOf = (name: string, text: string, { date, commit, machine }: Origin) =>
   `| ${name} | ${text} | ${date}, \`${commit}\`, ${machine} |`;
+/** Load above which processor times are not those of a quiet machine. */
+const QUIET = 2;
+const timedRowOf = (name: string, text: string, origin: Origin) =>
+  rowOf(name, text, {
+    ...origin,
+    machine: origin.load > QUIET ? `${origin.machine}, busy: load ${origin.load}` : origin.machine,
+  });
 const plain = (count: number) => count.toLocaleString("en-US");
 
 const crashText = ({ rounds, kills, answers }: Crashes) =>

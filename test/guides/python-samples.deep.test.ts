@@ -23,7 +23,7 @@ test.each(["docs/api.md", "docs/clients.md"])("the Python of %s works as one fil
 test("the changed application in README works", async () => {
   const diffs = (await samplesOf("README.md")).filter(({ language }) => language === "diff");
   expect(diffs).toHaveLength(1);
-  const samples = diffs.map((sample) => ({ ...sample, text: changedProgram(sample) }));
+  const samples = diffs.map((sample) => ({ ...sample, language: "python", text: changedProgram(sample) }));
   const output = await expectPaid(router, () => runSamples(router, samples, python));
   expect(output).toMatch(/\S/);
 });

@@ -1,3 +1,4 @@
-// Id owns the form of an id in the ledger: of accounts, budgets, holds, deposits and adjustments.
-/** UUID in lower case. */
+// Id owns the type of all names in the ledger.
+
+/** Id of an account, hold, deposit, adjustment or budget: a UUID in lower case. */
 export type Id = string;

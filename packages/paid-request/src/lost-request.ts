@@ -26,7 +26,7 @@ export type Verdict =
 export function judgeLookUp(lost: Lost, result: LookUpResult<FoundBill> | undefined, now: number): Verdict {
   const { provider } = lost.route;
   const late = now - lost.deadlineAt;
-  if (typeof result === "object" && (late >= 0 || lost.severalBills !== true)) {
+  if (typeof result === "object" && (late >= 0 || lost.hasSeveralBills !== true)) {
     const message = "the provider billed it, and no client received its answer";
     const { cost } = result;
     const { FAILED: reason } = ReleaseReason;

@@ -135,8 +135,8 @@ function failed(cost: PicoUsd | undefined, more: Partial<Failed> = {}): Failed {
     error,
     cost,
     billId: "",
-    notSent: false,
-    fallBack: false,
+    isUnsent: false,
+    mayFallBack: false,
     why: "failed",
     message: "",
     ...more,
@@ -196,7 +196,7 @@ describe("a route that loses money", () => {
   });
 
   test("closes for the bill of a provider after which another one was asked", async () => {
-    const fails = failed(TEN_HOLDS, { fallBack: true });
+    const fails = failed(TEN_HOLDS, { mayFallBack: true });
     await serve(order(), async ({ provider }) => (provider === "first" ? fails : delivered(billOf(COST))), [
       first,
       second,
@@ -223,7 +223,7 @@ describe("a route that loses money", () => {
       asked.push(provider);
       if (provider !== "first") return delivered(billOf(COST));
       await serve(order(), async () => delivered({ charge: 3n, cost: TEN_HOLDS + 1n }), [second]);
-      return failed(0n, { fallBack: true });
+      return failed(0n, { mayFallBack: true });
     };
     await serve(order(), attempt, [first, second, third]);
     expect(asked).toEqual(["first", "third"]);
@@ -308,7 +308,7 @@ describe("who pays", () => {
   });
 
   test("of a request with several bills each is booked, whenever it comes", async () => {
-    const one = { ...order(), severalBills: true };
+    const one = { ...order(), hasSeveralBills: true };
     let cost = 0n;
     lookUp = () => {
       cost += COST;
@@ -539,7 +539,7 @@ describe("claims", () => {
 });
 
 describe("attempts", () => {
-  const unavailable = (cost: PicoUsd = 0n) => failed(cost, { fallBack: true });
+  const unavailable = (cost: PicoUsd = 0n) => failed(cost, { mayFallBack: true });
 
   test("a second provider is named in billing before it is asked, and each cost is its provider's", async () => {
     const one = order();
@@ -566,7 +566,7 @@ describe("attempts", () => {
     await serve(
       one,
       async ({ provider }) => {
-        if (provider === "first") return { ...unavailable(7n), metered: true, billId: "bill" };
+        if (provider === "first") return { ...unavailable(7n), isMetered: true, billId: "bill" };
         await soon(() => reported.includes("late 23"));
         expect(fake.hold(one.id)).toMatchObject({ provider: "second", attempt: 2, state: HoldState.OPEN });
         expect(fake.lost).toBe(30n);
@@ -581,14 +581,14 @@ describe("attempts", () => {
   test("the bill of a metered attempt that nobody could go on with is booked, too", async () => {
     const one = order();
     lookUp = () => ({ cost: 30n });
-    await reasonOf(serve(one, async () => ({ ...unavailable(7n), metered: true })));
+    await reasonOf(serve(one, async () => ({ ...unavailable(7n), isMetered: true })));
     await soon(() => reported.includes("late 23"));
     expect(fake.lost).toBe(30n);
   });
 
   test.each([
     ["an outcome that nobody knows", () => unknown()],
-    ["a failure that may have been billed", () => failed(undefined, { fallBack: true })],
+    ["a failure that may have been billed", () => failed(undefined, { mayFallBack: true })],
     ["a refusal that another provider would repeat", () => failed(0n)],
   ])("%s is not tried elsewhere", async (_, end) => {
     const asked: string[] = [];

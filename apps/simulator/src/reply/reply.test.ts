@@ -77,8 +77,8 @@ describe("a reply", () => {
     const steps = [...stepsOf(reply)];
     expect(steps.map(({ choice }) => choice)).toEqual([0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2]);
     expect(reply.tokens).toBe(steps.length);
-    expect(steps.filter(({ first }) => first)).toHaveLength(3);
-    expect(steps.filter(({ last }) => last)).toHaveLength(3);
+    expect(steps.filter(({ isFirst }) => isFirst)).toHaveLength(3);
+    expect(steps.filter(({ isLast }) => isLast)).toHaveLength(3);
   });
 });
 

@@ -117,7 +117,9 @@ function streamFrames(answer: TextAnswer, dialect: ResponsesDialect): StreamFram
     step: (step) => {
       const place = `"item_id":"${parts.itemId(step.at)}","output_index":${step.at}`;
       return (
-        (step.first ? begin(step, place) : "") + piece(step, place) + (step.last ? finish(step, place) : "")
+        (step.isFirst ? begin(step, place) : "") +
+        piece(step, place) +
+        (step.isLast ? finish(step, place) : "")
       );
     },
     ending: () => "",

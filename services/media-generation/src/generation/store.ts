@@ -278,7 +278,7 @@ function generationOf(row: GenerationRow): Generation {
       request: row.request,
       outputs: row.outputs,
       asynchronous: row.asynchronous,
-      severalBills: row.request.n > 1,
+      hasSeveralBills: row.request.n > 1,
       createdAt: row.created_at.getTime(),
       deadlineAt: row.deadline_at.getTime(),
     },

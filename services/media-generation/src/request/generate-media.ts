@@ -242,7 +242,7 @@ async function prepare(
     asynchronous,
     callbackUrl,
     // The number of jobs depends on the provider, and a resuming process does not have it.
-    severalBills: count > 1,
+    hasSeveralBills: count > 1,
     createdAt,
     deadlineAt: clock.now() + holdForMs[asked.kind] + (sources.length === 0 ? 0 : BRINGING_MS),
   };

@@ -22,8 +22,8 @@ export function withAdvice(error: unknown, { request, size }: Pick<TextOrder, "r
   return new ServiceError(reason, `${message} ${advice}`, { ...wait, cause: error });
 }
 
-function partsOf({ credits, inputCost, extras, extrasCost, inputTokens }: HoldSize): string {
-  const tools = extras ? chargeOf(extrasCost) : 0n;
+function partsOf({ credits, inputCost, hasExtras, extrasCost, inputTokens }: HoldSize): string {
+  const tools = hasExtras ? chargeOf(extrasCost) : 0n;
   const input = chargeOf(inputCost) - tools;
   const parts = [
     `${usd(input)} for at most ${inputTokens} tokens of input`,
@@ -35,10 +35,10 @@ function partsOf({ credits, inputCost, extras, extrasCost, inputTokens }: HoldSi
 
 function remedyFor(
   request: TextRequest,
-  { credits, inputCost, stepCredits, mostTokens, extras }: HoldSize,
+  { credits, inputCost, stepCredits, mostTokens, hasExtras }: HoldSize,
 ): string {
   const output = credits - chargeOf(inputCost);
-  if (extras && output * 2n < credits) return "A request without these tools reserves less.";
+  if (hasExtras && output * 2n < credits) return "A request without these tools reserves less.";
   if (output === 0n) return "";
   const field = limitFieldOf(request);
   const beginsWithSlice = output <= stepCredits;
