@@ -140,11 +140,11 @@ const DELIVERY_COLUMNS: readonly Column<DeliveryRecord>[] = [
   { title: "ID", cell: ({ id }) => id },
   { title: "TYPE", cell: ({ type }) => type },
   { title: "STATE", cell: ({ state }) => state },
-  { title: "ATTEMPTS", cell: ({ attempts }) => String(attempts), right: true },
+  { title: "ATTEMPTS", cell: ({ attempts }) => String(attempts), isRightAligned: true },
   {
     title: "STATUS",
     cell: ({ last_status }) => (last_status === null ? "-" : String(last_status)),
-    right: true,
+    isRightAligned: true,
   },
   { title: "CREATED", cell: ({ created_at }) => created_at ?? "-" },
   { title: "URL", cell: ({ url }) => url },
