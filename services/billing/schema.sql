@@ -129,7 +129,7 @@ CREATE TABLE claim (
   hold_id uuid NOT NULL,
   claimed_at bigint NOT NULL,
   bucket integer NOT NULL,
-  generation integer NOT NULL /* Number of the owner of this key, from 1. A writer that does not know of the owner before takes a number that is used. */,
+  generation integer NOT NULL /* Number of the owner of this key, from 1. A writer without the latest owner in memory uses a number that exists. */,
   key bytea NOT NULL /* Digest of the endpoint, the key and its owner. */,
   fingerprint bytea NOT NULL,
   CONSTRAINT claim_fingerprint_check CHECK (octet_length(fingerprint) = 32),

@@ -2,6 +2,7 @@
 // histories from seed 0 on, or a test. A mutant whose place is gone fails the run: it follows the code, or goes with it.
 import type { Mutant } from "./mutant.ts";
 import { MUTANTS_FOR_TESTS } from "./mutants-for-tests.ts";
+import { MUTANTS_OF_CHAIN } from "./mutants-of-chain.ts";
 import { MUTANTS_OF_LEDGER } from "./mutants-of-ledger.ts";
 import { MUTANTS_OF_LOSSES } from "./mutants-of-losses.ts";
 import { MUTANTS_OF_PARTS } from "./mutants-of-parts.ts";
@@ -479,4 +480,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...MUTANTS_OF_LEDGER,
   ...MUTANTS_OF_LOSSES,
   ...MUTANTS_FOR_TESTS,
+  ...MUTANTS_OF_CHAIN,
 ];

@@ -1,5 +1,5 @@
--- The ledger as one append-only table of steps. A row is one change of one account with the totals after it: the key numbers the
--- rows of an account without a gap, so of two writers that read the same state only one can write the next row.
+-- The ledger as one append-only table of steps. A row is one change of one account with the totals after it. The key
+-- numbers the rows of an account without a gap: of two writers with the same state in memory, only one can write the next row.
 -- Each key begins with the bucket, the last byte of the account's id, so a later distribution needs no other schema.
 -- Times are Unix milliseconds. No function or trigger: billing's code decides, and the constraints refuse a row that is wrong alone.
 
@@ -163,7 +163,7 @@ CREATE TABLE claim (
   PRIMARY KEY (bucket, account_id, key, generation)
 );
 COMMENT ON TABLE claim IS 'Idempotency-Keys and their holds. The latest generation owns the key.';
-COMMENT ON COLUMN claim.generation IS 'Number of the owner of this key, from 1. A writer that does not know of the owner before takes a number that is used.';
+COMMENT ON COLUMN claim.generation IS 'Number of the owner of this key, from 1. A writer without the latest owner in memory uses a number that exists.';
 COMMENT ON COLUMN claim.key IS 'Digest of the endpoint, the key and its owner.';
 
 CREATE TYPE kept_answer_in AS (

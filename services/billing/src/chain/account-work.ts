@@ -12,7 +12,7 @@ import {
   type Terms,
   takeBack,
 } from "@gr/ledger";
-import { type CachedAccount, forget, noteStep } from "./cached-account.ts";
+import { type CachedAccount, noteStep } from "./cached-account.ts";
 import type { ChainOperation } from "./chain-operation.ts";
 import type { ClaimRow, KeptAnswerRow } from "./claim-store.ts";
 
@@ -43,7 +43,7 @@ export class AccountWork {
     return this.#decision?.steps ?? [];
   }
 
-  /** @returns holds that the decision needs and memory does not have; none if it is made */
+  /** @returns holds that the decision needs and memory lacks; none if it is complete */
   decide(terms: Terms): readonly Id[] {
     const facts = { absentHolds: this.absentHolds, claims: this.#knownClaims() };
     const accounts = new Map([[this.account.id, this.account]]);
@@ -59,8 +59,8 @@ export class AccountWork {
   }
 
   /**
-   * A key that memory does not know counts as free while a place with it is decided: the statement refuses a key that is not. A
-   * place that was refused writes nothing, so its key has to be read.
+   * A key without an owner in memory counts as free while a place with it is decided: the statement refuses a used key. A
+   * refused place writes nothing, so its key has to be read.
    * @returns keys that count as free without a proof
    */
   unprovenKeys(): string[] {
@@ -110,7 +110,6 @@ export class AccountWork {
       this.cached.claims.delete(row.key);
       this.cached.claims.set(row.key, row);
     }
-    forget(this.cached);
   }
 
   /** Writes the outcome of each operation to its position. */

@@ -4,8 +4,11 @@ import { type Account, apply, type Id, newAccount, type Step } from "@gr/ledger"
 import { LRUCache } from "lru-cache";
 import type { ClaimRow } from "./claim-store.ts";
 
-/** Ended holds and claims of an account in memory. Older ones are read again. */
+/** Ended holds, and claims, of an account in memory, at most and at least. Older ones are read again. */
 const MOST_ENDED = 512;
+const LEAST_ENDED = 8;
+/** Ended holds, and claims, of all accounts in memory. */
+const ENDED_OF_ALL = 100_000;
 
 /** Approximate bytes of the parts of an account. */
 const BYTES = { account: 1_500, budget: 800, hold: 900, claim: 500 };
@@ -16,13 +19,13 @@ export interface CachedAccount {
   storedSeq: number;
   /** Numbers of the budgets that changed since then. */
   readonly changed: Set<number>;
-  /** Latest owners by Idempotency-Key; null = the key has no owner. Keys without an element are not known. */
+  /** Latest owners by Idempotency-Key; null = the key has no owner. Keys without an element have to be read. */
   readonly claims: Map<string, ClaimRow | null>;
 }
 
 export type AccountCache = LRUCache<Id, CachedAccount>;
 
-/** @param mostBytes approximate memory of all accounts. The account that was used least recently leaves first. */
+/** @param mostBytes approximate memory of all accounts. The account that was used least recently is deleted first. */
 export function newAccountCache(mostBytes: number): AccountCache {
   return new LRUCache({ maxSize: mostBytes, sizeCalculation: bytesOf });
 }
@@ -39,7 +42,7 @@ export function keepInCache(cache: AccountCache, accounts: Iterable<CachedAccoun
   }
 }
 
-/** Applies a step that another writer has stored. Its claim replaces an owner that this writer knew. */
+/** Applies a step that another writer has stored. Its claim replaces the owner in memory. */
 export function replay(cached: CachedAccount, step: Step): void {
   apply(cached.account, step);
   noteStep(cached, step);
@@ -53,15 +56,16 @@ export function noteStep({ account, changed }: CachedAccount, step: Step): void 
   if (defined !== undefined) changed.add(defined);
 }
 
-/** Deletes the oldest ended holds and claims above the bounds. */
-export function forget({ account, claims }: CachedAccount): void {
-  shorten(account.ended);
-  shorten(claims);
+/** Deletes the oldest ended holds and claims above the account's share. @param accounts number of accounts in memory */
+export function forget({ account, claims }: CachedAccount, accounts: number): void {
+  const share = Math.max(LEAST_ENDED, Math.min(MOST_ENDED, Math.floor(ENDED_OF_ALL / Math.max(accounts, 1))));
+  shorten(account.ended, share);
+  shorten(claims, share);
 }
 
-function shorten(map: Map<string, unknown>): void {
+function shorten(map: Map<string, unknown>, most: number): void {
   for (const key of map.keys()) {
-    if (map.size <= MOST_ENDED) return;
+    if (map.size <= most) return;
     map.delete(key);
   }
 }

@@ -5,7 +5,13 @@ import { ServiceError } from "@gr/proto";
 import { type Clock, type Logger, type Pool, type PoolClient, pause, sqlStateOf } from "@gr/runtime";
 import { OneConnection } from "../writer/one-connection.ts";
 import { AccountWork } from "./account-work.ts";
-import { type AccountCache, type CachedAccount, keepInCache, newAccountCache } from "./cached-account.ts";
+import {
+  type AccountCache,
+  type CachedAccount,
+  forget,
+  keepInCache,
+  newAccountCache,
+} from "./cached-account.ts";
 import { type ChainOperation, runsOf } from "./chain-operation.ts";
 import { findBeginnings, findClaims, findHolds } from "./look-ups.ts";
 import { catchUp, isStateDue, startCold, storeState } from "./state-store.ts";
@@ -18,6 +24,8 @@ const MOST_ROUNDS = 50;
 /** Rounds without a pause between them. */
 const EAGER_ROUNDS = 3;
 const MOST_PAUSE_MS = 10;
+/** States that are stored before one flush. */
+const MOST_STATES = 4;
 const CACHE_BYTES = 256 * 2 ** 20;
 
 export interface ChainOptions {
@@ -47,7 +55,7 @@ export class ChainConnection {
 
   /**
    * Answers the operations in order. Operations of several runs are stored in several transactions; each may be repeated.
-   * @throws an error of the connection if it is not known whether the steps were stored
+   * @throws an error of the connection after which the steps may be stored or not
    */
   async post(operations: readonly ChainOperation[]): Promise<Outcome[]> {
     await this.#storeDueStates();
@@ -60,7 +68,7 @@ export class ChainConnection {
     this.#connection.close();
   }
 
-  /** The memory of an account whose flush fails is not known to equal the table, so it is deleted. */
+  /** After a failed flush the memory of its accounts may differ from the table, so it is deleted. */
   async #postRun(operations: readonly ChainOperation[]): Promise<Outcome[]> {
     try {
       return await this.#connection.use((client, types) => this.#flush(client, types, operations));
@@ -86,6 +94,7 @@ export class ChainConnection {
       open = open.filter((work) => !final.has(work));
     }
     const accounts = Array.from(works.values(), ({ cached }) => cached);
+    for (const cached of accounts) forget(cached, this.#cache.size);
     keepInCache(this.#cache, accounts);
     for (const cached of accounts) if (isStateDue(cached)) this.#due.add(cached.account.id);
     return outcomes.map(answered);
@@ -107,7 +116,7 @@ export class ChainConnection {
     return works;
   }
 
-  /** @returns accounts whose answers are final: their steps are stored, or nobody has stored a step since they were decided */
+  /** @returns accounts with final answers: their steps are stored, or no newer step is */
   async #decideAndStore(
     client: PoolClient,
     types: RowTypes,
@@ -175,7 +184,7 @@ export class ChainConnection {
 
   /** A state that cannot be stored now stays due. */
   async #storeDueStates(): Promise<void> {
-    for (const id of this.#due) {
+    for (const id of [...this.#due].slice(0, MOST_STATES)) {
       const cached = this.#cache.peek(id);
       if (cached === undefined) {
         this.#due.delete(id);

@@ -23,7 +23,7 @@ const { STEPS, KILLS, CUTS } = byDepth({
 });
 const WRITERS = 3;
 const ACCOUNTS = 20;
-const PATIENCE_MS = 900_000;
+const PATIENCE_MS = 3_600_000;
 const ENTRY = fileURLToPath(new URL("../test/crash-writer.ts", import.meta.url));
 
 let rig: ChainRig;

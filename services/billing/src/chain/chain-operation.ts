@@ -1,4 +1,4 @@
-// Chain operation owns the requests that the writer of the chain takes: those of the ledger, and for `keep` the answer itself.
+// Chain operation owns the requests to the writer of the chain: those of the ledger, and for `keep` the answer itself.
 import type { Keep, Operation } from "@gr/ledger";
 import type { AnswerContent } from "./claim-store.ts";
 

@@ -5,15 +5,17 @@ import type { PoolClient } from "@gr/runtime";
 import type { AccountWork, Asked } from "./account-work.ts";
 import { beginningOf, type ChainOperation } from "./chain-operation.ts";
 import { readClaims } from "./claim-store.ts";
-import { catchUp } from "./state-store.ts";
 import { type Beginning, readBeginnings, readHoldSteps } from "./step-store.ts";
 
 const RESOLVED: Outcome = { code: "already_resolved" };
 const DONE: Outcome = { code: "done" };
 
-/** Restores holds of an account into memory, or notes that it has none with these ids. */
+/**
+ * Restores holds of an account into memory, or notes that it has none with these ids. A hold of a later step than memory has
+ * counts as absent: no answer is final before that step is replayed.
+ */
 export async function findHolds(client: PoolClient, work: AccountWork, ids: readonly Id[]): Promise<void> {
-  const { account, cached, absentHolds } = work;
+  const { account, absentHolds } = work;
   const { id: accountId } = account;
   const wanted = [...new Set(ids)];
   const begun = await readBeginnings(
@@ -21,12 +23,11 @@ export async function findHolds(client: PoolClient, work: AccountWork, ids: read
     wanted.map((id) => ({ accountId, id })),
   );
   const places = begun.filter((step) => step.kind === "place" && step.accountId === accountId);
-  if (places.some(({ seq }) => seq > account.seq)) await catchUp(client, [cached]);
   await restoreHolds(client, work, places);
   for (const id of wanted) if (findHold(account, id) === undefined) absentHolds.add(id);
 }
 
-/** After a lost race: an operation whose id began long ago, or under another account, gets its answer. */
+/** After a lost race: answers operations with an id that began long ago, or under another account. */
 export async function findBeginnings(client: PoolClient, works: readonly AccountWork[]): Promise<void> {
   const asked: (Beginning & { readonly work: AccountWork; readonly it: Asked })[] = [];
   for (const work of works) {
@@ -48,7 +49,7 @@ export async function findBeginnings(client: PoolClient, works: readonly Account
   }
 }
 
-/** Reads the owners of keys, so the next decision knows them. */
+/** Reads the owners of keys into memory, for the next decision. */
 export async function findClaims(
   client: PoolClient,
   asked: ReadonlyMap<AccountWork, readonly string[]>,
@@ -62,7 +63,7 @@ export async function findClaims(
   for (const row of await readClaims(client, keys)) byId.get(row.accountId)?.cached.claims.set(row.key, row);
 }
 
-/** A place behind the account's latest step in memory is left to the next replay. */
+/** The next replay applies places behind the account's latest step in memory. */
 async function restoreHolds(client: PoolClient, work: AccountWork, places: readonly Step[]): Promise<void> {
   const { account } = work;
   const forgotten = places.filter(({ id, seq }) => seq <= account.seq && findHold(account, id) === undefined);

@@ -47,7 +47,7 @@ interface StateRow {
   readonly budgets: string[];
 }
 
-/** Reads accounts as their stored steps leave them. An id without steps is an account that is not open. */
+/** Reads accounts as they are after their stored steps. An id without steps is an account that is not open. */
 export async function startCold(
   client: PoolClient,
   accountIds: readonly Id[],

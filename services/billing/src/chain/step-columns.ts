@@ -10,7 +10,7 @@ const WINDOWS = [
   ...["budget3", "window3", "budget4", "window4"],
 ] as const;
 
-/** Columns with a fixed size come first: an encoder writes them into a copy of an earlier row. */
+/** The first columns have a fixed size: an encoder writes them into a copy of an earlier row. */
 export const STEP_COLUMNS = columnsOf([
   ["uuid", ["account_id", "id"]],
   ["int8", ["seq", "at", "credits", "charge", "cost", "place_seq", "deadline_at"]],

@@ -48,7 +48,7 @@ const KINDS = new Map<number, StepKind>(
   Object.entries(STEP_KINDS).map(([kind, number]) => [number, kind as StepKind]),
 );
 
-/** @throws RangeError for a kind that this version does not know */
+/** @throws RangeError for a kind of a later version */
 export function readStep(row: StepRow): Step {
   const kind = KINDS.get(row.kind);
   if (kind === undefined) {

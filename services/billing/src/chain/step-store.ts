@@ -52,8 +52,8 @@ const LATE_COSTS = `SELECT ${STEP} FROM step s
   WHERE s.bucket = $1 AND s.account_id = $2 AND s.seq > $3 AND s.seq <= $4 AND s.id = ANY ($5::uuid[]) AND s.kind = 8
   ORDER BY s.seq`;
 
-/** Numbers of an account that one statement searches for the end of a hold. */
-const SLICE = 20_000;
+/** Steps of an account that the first statement searches for the end of a hold. Each further one searches twice as many. */
+const FIRST_SLICE = 250;
 
 /** OIDs of the composite types in this database. */
 export interface RowTypes {
@@ -126,7 +126,7 @@ export async function readBeginnings(client: PoolClient, asked: readonly Beginni
 /**
  * Reads the steps of these holds. The end of a hold is near its place, so the read follows the account from there, in slices.
  * @param places their first steps, all of one account
- * @param latest number of the account's latest step that the caller has applied. Later steps are left to the caller's replay.
+ * @param latest number of the account's latest step that the caller has applied. The caller replays later steps.
  */
 export async function readHoldSteps(
   client: PoolClient,
@@ -145,8 +145,8 @@ export async function readHoldSteps(
     }
   };
   let from = Math.min(...places.map(({ seq }) => seq));
-  while (open.size > 0 && from < latest) {
-    const to = Math.min(from + SLICE, latest);
+  for (let slice = FIRST_SLICE; open.size > 0 && from < latest; slice *= 2) {
+    const to = Math.min(from + slice, latest);
     const values = [bucketOf(accountId), accountId, from, to, [...found.keys()]];
     const steps = await readSteps(client, "steps_of_holds", STEPS_OF_HOLDS, values);
     add(steps.filter(({ kind }) => kind !== "place"));

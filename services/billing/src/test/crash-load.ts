@@ -1,13 +1,13 @@
-// Crash load owns the accounts of the crash ring and the random calls that its writers send: chains of four budgets, windows that
-// turn each second, repeats, Idempotency-Keys, and operations on the holds of other writers.
+// Crash load owns the accounts of the crash ring and the random calls of its writers. Chains have four budgets, and a day is over
+// after 6 s. Calls repeat, claim Idempotency-Keys, and name the holds of other writers.
 import { randomUUID } from "node:crypto";
 import type { BudgetDefinition, Id } from "@gr/ledger";
 import type { Random } from "@gr/testing/random";
 import type { ChainOperation } from "../chain/chain-operation.ts";
 import { budget, capture, claimOf, keep, place, release } from "./chain-rig.ts";
 
-/** Ledger time of the ring: 1.5 s of real time are a day. */
-const SPEED = 57_600;
+/** Ledger time of the ring: 6 s of real time are a day. */
+const SPEED = 14_400;
 const HOUR_MS = 3_600_000;
 const LEVELS = ["account", "member", "key", "job"] as const;
 const PERIODS = ["month", "week", "day", "lifetime"] as const;
@@ -50,13 +50,13 @@ function definitionOf(level: (typeof LEVELS)[number], index: number, parentId: I
 export function openingOf({ accountId, budgets }: CrashAccount): ChainOperation[] {
   return [
     { kind: "open", accountId },
-    { kind: "deposit", accountId, id: randomUUID(), credits: 60_000n },
+    { kind: "deposit", accountId, id: randomUUID(), credits: 20_000n },
     ...budgets.map((definition): ChainOperation => ({ kind: "budget", accountId, definition })),
   ];
 }
 
 export interface CrashMemory {
-  /** Holds that the writer knows, by account; also of other writers. */
+  /** Recent holds by account, also of other writers. */
   readonly holds: Map<Id, Id[]>;
   /** Earlier calls, which the writer sends again. */
   readonly calls: ChainOperation[][];
@@ -120,7 +120,7 @@ function nextOperation(
       holds.push(holdId);
       return keep(wallet, holdId, 90n);
     case 9:
-      return { kind: "deposit", accountId, id: randomUUID(), credits: BigInt(random.between(500, 5_000)) };
+      return { kind: "deposit", accountId, id: randomUUID(), credits: BigInt(random.between(100, 1_500)) };
     case 10:
       return nextBudget(random, account, now);
     case 11:
@@ -138,7 +138,7 @@ function nextPlace(
 ): ChainOperation {
   const { accountId } = wallet;
   const deadlineAt = now + random.between(1, 9) * HOUR_MS;
-  const key = `${accountId} ${random.below(40)}`;
+  const key = `${accountId} ${random.below(12)}`;
   const claim = random.chance(0.3) ? { claim: claimOf(key, String(random.below(8) === 0)) } : {};
   const operation = place(wallet, BigInt(random.between(50, 500)), { deadlineAt, ...claim });
   const holds = memory.holds.get(accountId) ?? [];
