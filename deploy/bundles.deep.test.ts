@@ -84,8 +84,8 @@ test("services that started before their schemas were there serve an account's w
   for (const job of jobs) {
     const container = containerOf("Job", job);
     const program = job.replace("migrate-", "");
-    const said = await fleet.run(program, container.args ?? [], environmentOf(container));
-    expect(said).toMatch(/^[a-z_]+: applied /);
+    const output = await fleet.run(program, container.args ?? [], environmentOf(container));
+    expect(output).toMatch(/^[a-z_]+: applied /);
   }
   await Promise.all(starting);
 

@@ -85,9 +85,9 @@ test("compose leads from an example of settings to an answered request in one co
 
   const [command = ""] =
     /^# {3}docker compose run --rm cli (.*)$/m.exec(read("compose.yaml"))?.slice(1) ?? [];
-  const said = await fleet.run("cli", command.split(" "), environmentOf("cli", values));
-  const [apiKey = ""] = /shown this once: (\S+)/.exec(said)?.slice(1) ?? [];
-  expect(said).toContain(`\n${values["PUBLIC_BASE_URL"]}/`);
+  const output = await fleet.run("cli", command.split(" "), environmentOf("cli", values));
+  const [apiKey = ""] = /shown this once: (\S+)/.exec(output)?.slice(1) ?? [];
+  expect(output).toContain(`\n${values["PUBLIC_BASE_URL"]}/`);
   const answer = await fetch(`${fleet.publicUrl}/v1/compat/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },

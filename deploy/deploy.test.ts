@@ -194,8 +194,8 @@ describe.each([...rendered])("the services in %s", (_name, manifests) => {
       expect(env.map((variable) => variable.name).filter((variable) => !known.has(variable))).toEqual([]);
       expect(container.envFrom).toEqual([{ configMapRef: { name: "router-settings" } }]);
       const certain = env.filter(({ valueFrom }) => valueFrom?.secretKeyRef.optional !== true);
-      const given = new Set([...certain.map((variable) => variable.name), ...Object.keys(settings)]);
-      expect(requiredBy(module).filter((variable) => !given.has(variable))).toEqual([]);
+      const present = new Set([...certain.map((variable) => variable.name), ...Object.keys(settings)]);
+      expect(requiredBy(module).filter((variable) => !present.has(variable))).toEqual([]);
       const plain = { ...settings };
       for (const { name: variable, value } of env) if (value !== undefined) plain[variable] = value;
       const problems = module.config.partial().safeParse(plain).error?.issues ?? [];
@@ -268,8 +268,8 @@ describe.each([...rendered])("the services in %s", (_name, manifests) => {
   });
 
   test("every provider can be switched on by its key", () => {
-    const given = podOf("Deployment", "media-generation").pod.containers[0]?.env?.map(({ name }) => name);
-    expect(given).toEqual(expect.arrayContaining(mediaProviders.map(({ credential }) => credential)));
+    const present = podOf("Deployment", "media-generation").pod.containers[0]?.env?.map(({ name }) => name);
+    expect(present).toEqual(expect.arrayContaining(mediaProviders.map(({ credential }) => credential)));
   });
 
   test("every setting is one that some service reads", () => {
@@ -438,13 +438,13 @@ describe("what differs between overlays", () => {
       readonly data?: readonly { secretKey: string; remoteRef: { key: string; property: string } }[];
       readonly dataFrom?: readonly { extract: { key: string } }[];
     }
-    const made = manifests
+    const generated = manifests
       .filter(({ kind }) => kind === "ExternalSecret")
       .map(({ metadata, ...fields }) => ({ name: metadata.name, ...(fields["spec"] as Fetched) }));
     // CloudNativePG creates it.
     const certain = new Set(["router-db-app uri"]);
     const possible = new Set<string>();
-    for (const { name, data = [], dataFrom = [] } of made) {
+    for (const { name, data = [], dataFrom = [] } of generated) {
       for (const { secretKey, remoteRef } of data) {
         expect(remoteRef).toEqual({ key: name.replace("router-", "router/"), property: secretKey });
         certain.add(`${name} ${secretKey}`);
@@ -470,10 +470,10 @@ describe("what differs between overlays", () => {
       const env = deployments.find(({ manifest }) => manifest.metadata.name === module.name)?.containers[0]
         ?.env;
       const read = [...variablesOf(module)].filter((variable) => isSecret.test(variable));
-      const given = (env ?? []).flatMap(({ name, valueFrom }) =>
+      const present = (env ?? []).flatMap(({ name, valueFrom }) =>
         valueFrom === undefined || valueFrom.secretKeyRef.key !== name ? [] : [name],
       );
-      expect(read.filter((variable) => !given.includes(variable))).toEqual([]);
+      expect(read.filter((variable) => !present.includes(variable))).toEqual([]);
     }
   });
 
@@ -513,11 +513,23 @@ describe("what differs between overlays", () => {
       services: Record<string, { environment: object }>;
     };
     for (const module of modules) {
-      const given = Object.keys(services[module.name]?.environment ?? {});
+      const present = Object.keys(services[module.name]?.environment ?? {});
       const known = variablesOf(module);
-      expect(given.filter((variable) => !known.has(variable))).toEqual([]);
-      expect(requiredBy(module).filter((variable) => !given.includes(variable))).toEqual([]);
+      expect(present.filter((variable) => !known.has(variable))).toEqual([]);
+      expect(requiredBy(module).filter((variable) => !present.includes(variable))).toEqual([]);
     }
+  });
+
+  test("compose.yaml names an exact version of every image, and ours is that of package.json", () => {
+    const read = (file: string) => readFileSync(join(import.meta.dirname, "..", file), "utf8");
+    const { services } = parse(read("compose.yaml"), { merge: true }) as {
+      services: Record<string, { image: string }>;
+    };
+    const { version } = JSON.parse(read("package.json")) as { version: string };
+    const images = Object.values(services).map(({ image }) => image);
+    const ours = images.filter((image) => image.startsWith("generation-router/"));
+    expect(ours.filter((image) => !image.endsWith(`:${version}`))).toEqual([]);
+    expect(images.filter((image) => !/:\d+(\.\d+)+(@sha256:[0-9a-f]{64})?$/.test(image))).toEqual([]);
   });
 
   test("skaffold builds every image that an overlay runs", () => {

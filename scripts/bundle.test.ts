@@ -27,8 +27,8 @@ afterAll(async () => {
 test("a bundle says its build, migrates, then serves, and knows no other argument", async () => {
   const env = { DATABASE_URL: database.url, INTERNAL_AUTH_SECRET: "a secret for tests that is long enough" };
   const command = (...args: string[]) => run(process.execPath, [main, ...args], { env, cwd: out });
-  const { stdout: said } = await command("--version");
-  const [, version = "", commit = ""] = /^(\S+) \((\S+)\)\n$/.exec(said) ?? [];
+  const { stdout: output } = await command("--version");
+  const [, version = "", commit = ""] = /^(\S+) \((\S+)\)\n$/.exec(output) ?? [];
   expect({ version, commit }).toEqual({
     version: expect.stringMatching(BUILD.version),
     commit: expect.stringMatching(BUILD.commit),
@@ -38,7 +38,7 @@ test("a bundle says its build, migrates, then serves, and knows no other argumen
   expect((await command("migrate")).stdout).toBe("billing: nothing to do.\n");
   await expect(command("serve")).rejects.toMatchObject({
     code: 1,
-    stderr: '"serve" is not understood; give migrate, --version, or nothing to serve.\n',
+    stderr: '"serve" is no command; use migrate, --version, or no argument to serve.\n',
   });
 
   // Ready without migrating itself.

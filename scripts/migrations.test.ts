@@ -3,8 +3,8 @@
 import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { digestsOfMigrations, lastRelease } from "./last-release.ts";
-import { takesAway } from "./takes-away.ts";
+import { digestsOfMigrations, lastRelease } from "./release/last-release.ts";
+import { removals } from "./removals.ts";
 import { ROOT } from "./tool.ts";
 
 test("released migrations are there as they were released", async () => {
@@ -21,7 +21,7 @@ test("migrations that follow take nothing away, or say since when nobody uses it
     const sql = await readFile(join(ROOT, path), "utf8");
     const [, since] = /^-- contract: (\S+)\n/.exec(sql) ?? [];
     const isReleased = since !== undefined && `${dirname(path)}/${basename(since)}` in migrations;
-    if (takesAway(sql).length > 0 && !isReleased) wrong.push(`${path} ${takesAway(sql).join(", ")}`);
+    if (removals(sql).length > 0 && !isReleased) wrong.push(`${path} ${removals(sql).join(", ")}`);
   }
   expect(wrong).toEqual([]);
 });
@@ -38,7 +38,7 @@ test.each([
   "CREATE UNIQUE INDEX one_each ON hold (cost)",
   "DROP TABLE hold",
 ])("%s takes something away", (sql) => {
-  expect(takesAway(sql)).not.toEqual([]);
+  expect(removals(sql)).not.toEqual([]);
 });
 
 test.each([
@@ -49,5 +49,5 @@ test.each([
   "CREATE INDEX by_cost ON hold (cost); DROP INDEX by_price",
   "-- DROP TABLE hold\nALTER TYPE outcome ADD VALUE 'later'",
 ])("%s takes nothing away", (sql) => {
-  expect(takesAway(sql)).toEqual([]);
+  expect(removals(sql)).toEqual([]);
 });

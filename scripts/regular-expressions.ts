@@ -25,22 +25,22 @@ const OWN_MIGRATIONS = "matches only the migrations of this repository";
 const OWN_TEXTS = "matches only comments and documents of this repository";
 const EXCEPTIONS: readonly Exception[] = [
   {
-    file: "apps/console/src/parts/figure-text.ts",
+    file: "apps/console/src/parts/figures/figure-text.ts",
     source: String.raw`\B(?=(\d{3})+$)`,
     reason: OWN_FIGURES,
   },
   {
-    file: "scripts/takes-away.ts",
+    file: "scripts/removals.ts",
     source: String.raw`--[^\n]*|\/\*[\s\S]*?\*\/`,
     reason: OWN_MIGRATIONS,
   },
   {
-    file: "scripts/takes-away.ts",
+    file: "scripts/removals.ts",
     source: String.raw`\bALTER\s+TABLE\b[^;]*\bDROP\s+(?!CONSTRAINT|DEFAULT|NOT\s+NULL|EXPRESSION|IDENTITY)\w`,
     reason: OWN_MIGRATIONS,
   },
   {
-    file: "scripts/takes-away.ts",
+    file: "scripts/removals.ts",
     source: String.raw`\bADD\s+(COLUMN\s+)?(IF\s+NOT\s+EXISTS\s+)?\w+(?![^,;]*\bDEFAULT\b)[^,;]*\bNOT\s+NULL\b`,
     reason: OWN_MIGRATIONS,
   },

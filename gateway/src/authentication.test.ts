@@ -1,6 +1,6 @@
 // Guarantees of authentication: admitted keys, and the errors of all others, over real HTTP in both topologies.
 
-import { makeKeySecret } from "@gr/identity";
+import { createKeySecret } from "@gr/identity";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { routeTable } from "./routes.ts";
 import { call, errorOf } from "./test/call.ts";
@@ -110,7 +110,12 @@ describe.each(topologies)("authentication, %s", (topology) => {
     test("unknown, deleted and malformed keys are told the same", async () => {
       const deleted = ring.keys.add("normal");
       ring.keys.delete(deleted);
-      const secrets = [deleted.secret, makeKeySecret("normal"), makeKeySecret("management"), "gr_live_short"];
+      const secrets = [
+        deleted.secret,
+        createKeySecret("normal"),
+        createKeySecret("management"),
+        "gr_live_short",
+      ];
       const answers = await Promise.all(secrets.map((secret) => send(secret)));
       if (access === "public") return;
       const [first] = answers;
@@ -211,7 +216,7 @@ describe.each(topologies)("authentication, %s", (topology) => {
         [{ authorization: "Basic eDp5" }, "The Authorization header must be Bearer <API key>."],
         [{ authorization: management.secret }, "The Authorization header must be Bearer <API key>."],
         [{ authorization: "Bearer gr_mgmt_nonsense" }, "The API key is not valid."],
-        [{ authorization: `Bearer ${makeKeySecret("management")}` }, "The API key is not valid."],
+        [{ authorization: `Bearer ${createKeySecret("management")}` }, "The API key is not valid."],
       ] as const) {
         const answer = await send(headers);
         expect({ method, path, status: answer.status, ...errorOf(answer) }).toEqual({

@@ -30,13 +30,13 @@ describe.each(topologies)("a revocation, %s", (topology) => {
 
   const spend = () =>
     call(`${ring.baseUrl}/v1/compat/chat/completions`, { key: key.secret, method: "POST", body: {} });
-  const tell = () => redis.set(`revoked:{${key.accountId}}${key.keyId}`, "1", "PX", 15_000);
+  const report = () => redis.set(`revoked:{${key.accountId}}${key.keyId}`, "1", "PX", 15_000);
 
   test("ends a kept verification at once", async () => {
     ring.keys.delete(key);
     // Kept for some seconds, where billing checks the key again.
     expect((await spend()).status).toBe(200);
-    await tell();
+    await report();
     const answer = await spend();
     expect(answer.status).toBe(401);
     expect(errorOf(answer)).toEqual({
@@ -48,7 +48,7 @@ describe.each(topologies)("a revocation, %s", (topology) => {
   });
 
   test("of a key that is good again refuses nobody", async () => {
-    await tell();
+    await report();
     const lookUps = ring.keys.lookUps;
     expect((await spend()).status).toBe(200);
     expect(ring.keys.lookUps).toBe(lookUps + 1);
@@ -62,7 +62,7 @@ describe.each(topologies)("a revocation, %s", (topology) => {
   });
 
   test("is believed by nobody while the keys service is silent: the request waits for better days", async () => {
-    await tell();
+    await report();
     ring.keys.broken = true;
     expect((await spend()).status).toBe(503);
   });

@@ -2,7 +2,7 @@
 // gateway without Redis admits alone, which is the limit.
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import { makeKeySecret } from "@gr/identity";
+import { createKeySecret } from "@gr/identity";
 import { connectRedis, createLogger, type Redis, systemClock } from "@gr/runtime";
 import { freePort, startChild, testRedis } from "@gr/testing";
 import { afterEach, expect, test } from "@jest/globals";
@@ -121,7 +121,7 @@ async function startGateway(
 }
 
 test("three gateway processes on one Redis admit as many requests of a key as the limit allows", async () => {
-  const key = { secret: makeKeySecret("normal"), keyId: randomUUID(), accountId: randomUUID() };
+  const key = { secret: createKeySecret("normal"), keyId: randomUUID(), accountId: randomUUID() };
   const { url } = await testRedis();
   const redis = await redisOf(url);
   const baseUrls = await Promise.all(

@@ -92,13 +92,13 @@ describe.each(proxies)("the documented $name", (proxy) => {
     writeFileSync(file, proxy.around(documented(proxy, new URL(ring.baseUrl).host, listen), folder));
     const env = { ...process.env, HOME: folder, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder };
     child = spawn(proxy.name, proxy.args(file), { env, stdio: ["ignore", "ignore", "pipe"] });
-    let said = "";
+    let output = "";
     child.stderr?.on("data", (chunk: Buffer) => {
-      said += chunk.toString();
+      output += chunk.toString();
     });
     await until(
       async () => {
-        if (child.exitCode !== null) throw new Error(`${proxy.name} has ended: ${said}`);
+        if (child.exitCode !== null) throw new Error(`${proxy.name} has ended: ${output}`);
         return fetch(`${baseUrl}/v1/models`).then(
           ({ ok }) => ok,
           () => false,
@@ -147,7 +147,7 @@ describe.each(proxies)("the documented $name", (proxy) => {
     const answer = await send(CHAT, json(ring.keys.add("normal").secret, body), body);
     const [first] = (await once(answer, "data")) as [Buffer];
     expect(first.toString()).toBe("data: first\n\n");
-    ring.stage.goOn.resolve();
+    ring.stage.released.resolve();
     expect(await textOf(answer)).toBe("data: second\n\n");
   });
 

@@ -33,7 +33,7 @@ describe.each(topologies)("bodies, %s", (topology) => {
     const { response, reader } = await openStream("stream");
     expect(response.headers.get("content-type")).toBe("text/event-stream");
     expect(await readChunk(reader)).toBe("data: first\n\n");
-    ring.stage.goOn.resolve();
+    ring.stage.released.resolve();
     expect(await readChunk(reader)).toBe("data: second\n\n");
     expect((await reader.read()).done).toBe(true);
   });
@@ -41,7 +41,7 @@ describe.each(topologies)("bodies, %s", (topology) => {
   test("a stream that breaks is cut, never ended as if it were complete", async () => {
     const { reader } = await openStream("break");
     await readChunk(reader);
-    ring.stage.goOn.resolve();
+    ring.stage.released.resolve();
     await expect(reader.read()).rejects.toThrow();
   });
 
@@ -88,7 +88,7 @@ describe.each(topologies)("bodies, %s", (topology) => {
   test("300 streams are open at the same time", async () => {
     const streams = await Promise.all(Array.from({ length: 300 }, () => openStream("stream")));
     for (const { reader } of streams) expect(await readChunk(reader)).toBe("data: first\n\n");
-    ring.stage.goOn.resolve();
+    ring.stage.released.resolve();
     const ends = await Promise.all(streams.map(({ reader }) => readChunk(reader)));
     expect(new Set(ends)).toEqual(new Set(["data: second\n\n"]));
     await Promise.all(streams.map(({ reader }) => reader.read()));
@@ -107,7 +107,7 @@ describe.each(topologies)("bodies, %s", (topology) => {
       })(),
     ).rejects.toThrow(/ECONN/);
     expect(stopped).toBe(false);
-    ring.stage.goOn.resolve();
+    ring.stage.released.resolve();
     expect(await readChunk(reader)).toBe("data: second\n\n");
     expect((await reader.read()).done).toBe(true);
     await stop;
@@ -161,7 +161,10 @@ describe("a module that is gone", () => {
     const answer = await call(`${ring.baseUrl}/v1/credits`, { key });
     expect({ status: answer.status, error: errorOf(answer) }).toEqual({
       status: 500,
-      error: { message: "Fetching credit information failed; try again shortly.", type: "internal_error" },
+      error: {
+        message: "The router could not read the credits; try again; try again shortly.",
+        type: "internal_error",
+      },
     });
   });
 

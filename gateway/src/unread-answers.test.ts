@@ -90,7 +90,7 @@ describe.each(topologies)("answers that nobody reads, %s", (topology) => {
     send(`POST ${CHAT} HTTP/1.1\r\nhost: x\r\n${key}${ask({ do: "flood" })}`);
     // The looks that cut this one have seen the others.
     await until(async () => (await cuts("stalled")) === 1, PATIENCE);
-    ring.stage.goOn.resolve();
+    ring.stage.released.resolve();
     expect(new TextDecoder().decode((await reader?.read())?.value)).toBe("data: second\n\n");
     expect((await waiting).status).toBe(200);
   });

@@ -161,7 +161,7 @@ describe("processor time", () => {
       attack: { headers, body },
       harmless: { headers, body: attacks.harmlessForm },
     }));
-    const targets = withBody().filter(({ takesForms }) => takesForms);
+    const targets = withBody().filter(({ acceptsForms }) => acceptsForms);
     const members = (target: Target) =>
       Object.entries(attacks.TEXTS).map(([name, text]) => {
         const form = (value: string) =>
@@ -205,7 +205,7 @@ describe("processor time", () => {
       return [{ name: "many pixels", attack: withPictures(many), harmless: withPictures(few) }];
     };
     const targets = ring.targets.filter(
-      ({ takesPictures, path }) => takesPictures || path.startsWith("/v1/quote/images"),
+      ({ acceptsPictures, path }) => acceptsPictures || path.startsWith("/v1/quote/images"),
     );
     expect(await findAllDear("hopeless", targets, trialsFor)).toEqual([]);
   });

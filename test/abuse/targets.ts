@@ -15,8 +15,8 @@ export interface Target {
   readonly fields: readonly string[] | undefined;
   /** Body that the router accepts, as far as the ring has one. */
   readonly body: Readonly<Record<string, unknown>>;
-  readonly takesForms: boolean;
-  readonly takesPictures: boolean;
+  readonly acceptsForms: boolean;
+  readonly acceptsPictures: boolean;
   readonly spends: boolean;
 }
 
@@ -49,18 +49,18 @@ export function uncoveredPrefixes(targets: readonly Target[]): string[] {
 }
 
 function describedTarget(operation: Operation, description: Description, known: KnownNames): Target {
-  const { name, method, path, access, body: schema, takesForms, spends } = operation;
+  const { name, method, path, access, body: schema, acceptsForms, spends } = operation;
   const properties = schema && Object.keys(description.resolve(schema).properties ?? {});
-  const takesPictures = takesForms;
+  const acceptsPictures = acceptsForms;
   return {
     name,
     method,
     path: filled(path, method === "DELETE" ? NOBODYS : known),
     key: access,
-    fields: properties && [...new Set([...properties, ...(takesPictures ? PICTURE_FIELDS : [])])],
+    fields: properties && [...new Set([...properties, ...(acceptsPictures ? PICTURE_FIELDS : [])])],
     body: schema === undefined ? {} : bodyFor(path),
-    takesForms,
-    takesPictures,
+    acceptsForms,
+    acceptsPictures,
     spends,
   };
 }
@@ -98,8 +98,8 @@ function consoleTargets({ keyId }: KnownNames): Target[] {
     key: "anybody" as const,
     fields,
     body: {},
-    takesForms: false,
-    takesPictures: false,
+    acceptsForms: false,
+    acceptsPictures: false,
     spends: false,
   }));
 }
@@ -112,8 +112,8 @@ function pages(): Target[] {
     key: "anybody",
     fields: undefined,
     body: {},
-    takesForms: false,
-    takesPictures: false,
+    acceptsForms: false,
+    acceptsPictures: false,
     spends: false,
   }));
 }

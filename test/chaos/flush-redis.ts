@@ -12,6 +12,6 @@ export async function flushRedis(dataDir: string): Promise<void> {
   const socket = connect(Number(port), hostname);
   await once(socket, "connect");
   socket.write(`AUTH ${password}\r\nFLUSHALL\r\nQUIT\r\n`);
-  const said = await text(socket);
-  if (said !== "+OK\r\n+OK\r\n+OK\r\n") throw new Error(`Redis answered ${JSON.stringify(said)}`);
+  const answer = await text(socket);
+  if (answer !== "+OK\r\n+OK\r\n+OK\r\n") throw new Error(`Redis answered ${JSON.stringify(answer)}`);
 }

@@ -74,7 +74,7 @@ test("a database that is restored to a moment has the exact books of that moment
   const accounts = customers.map(({ accountId }) => accountId);
   const before = startLoad(mix(customers, 0), LOAD);
   await answered(before, 40);
-  const backup = await takeBackup();
+  const backup = await createBackup();
   await answered(before, 40);
   await before.end();
   await noOpenHolds(router.dataDir, PATIENCE.timeoutMs);
@@ -126,7 +126,7 @@ function mix(customers: readonly Customer[], part: number): (index: number) => O
 }
 
 /** Copies the files of a running server between two marks, like pg_basebackup. @returns their folder */
-async function takeBackup(): Promise<string> {
+async function createBackup(): Promise<string> {
   const backup = join(folder, "backup");
   await onServer(async (session) => {
     await session.query("SELECT pg_backup_start('drill', true)");

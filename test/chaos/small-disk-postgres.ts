@@ -16,8 +16,8 @@ const PIECE = Buffer.alloc(64 * 1024);
 const AGAIN_MS = 200;
 const SELF = fileURLToPath(import.meta.url);
 
-type Told = "fill" | "empty";
-type Says = { readonly url: string } | { readonly did: Told };
+type Command = "fill" | "empty";
+type Reply = { readonly url: string } | { readonly did: Command };
 
 export interface SmallDiskPostgres {
   readonly url: string;
@@ -39,13 +39,13 @@ export async function startSmallDiskPostgres(): Promise<SmallDiskPostgres> {
   });
   // Only callers that wait for an answer need the error.
   ended.catch(() => undefined);
-  const hear = async (): Promise<Says> => {
-    const [said] = await Promise.race([once(child, "message"), ended]);
-    return said as Says;
+  const hear = async (): Promise<Reply> => {
+    const [message] = await Promise.race([once(child, "message"), ended]);
+    return message as Reply;
   };
   const started = await hear();
   if (!("url" in started)) throw new Error("the process on the small disk says something unexpected");
-  const tell = async (what: Told) => {
+  const tell = async (what: Command) => {
     const heard = hear();
     child.send(what);
     await heard;
@@ -75,10 +75,10 @@ async function serve(folder: string, port: number): Promise<void> {
   const filler = join(folder, "filler");
   let server = await start();
   let stopping = false;
-  const say = (what: Says) => void process.send?.(what);
-  process.on("message", (told: Told) => {
-    const done = told === "fill" ? fill(filler) : rm(filler, { force: true });
-    void done.then(() => say({ did: told }));
+  const say = (what: Reply) => void process.send?.(what);
+  process.on("message", (order: Command) => {
+    const done = order === "fill" ? fill(filler) : rm(filler, { force: true });
+    void done.then(() => say({ did: order }));
   });
   const stop = async () => {
     stopping = true;

@@ -12,8 +12,8 @@ import { type Answer, call } from "../e2e/http.ts";
 import { billingOf } from "../e2e/operator.ts";
 import { type Router, startRouter, type Topology, topologies } from "../e2e/topology.ts";
 import { holdsOf } from "./books.ts";
+import { type Moment, ProviderDoor } from "./doors/provider-door.ts";
 import { killProcess, pidOf } from "./processes.ts";
-import { type Moment, ProviderDoor } from "./provider-door.ts";
 import { startUpstream, type Upstream } from "./upstream.ts";
 
 const PATH = "/v1/compat/videos/generations";
@@ -318,9 +318,9 @@ describe.each(topologies)("%s", (topology) => {
         "GET",
         `/v1/generations?created_after=${begunAt.toISOString()}`,
       );
-      const told = log.data.map((entry: { status: string; cost: number }) => [entry.status, entry.cost]);
-      const made = ["succeeded", 0.05];
-      expect(told).toEqual(phase.lost === true ? [made, ["failed", 0]] : [made]);
+      const entries = log.data.map((entry: { status: string; cost: number }) => [entry.status, entry.cost]);
+      const succeeded = ["succeeded", 0.05];
+      expect(entries).toEqual(phase.lost === true ? [succeeded, ["failed", 0]] : [succeeded]);
       const jobs = phase.lost === true && phase.unsent !== true ? 2 : 1;
       expect(door.submitted - submittedBefore).toBe(jobs);
       expect((await upstream.bill()).items.length - billedBefore).toBe(jobs);

@@ -176,7 +176,7 @@ describe("every look of", () => {
     }
     for (const choice of ["Edit", "Rotate", "Delete"]) {
       await at.to("keys");
-      await page.getByRole("button", { name: "What to do with used up" }).click();
+      await page.getByRole("button", { name: "Actions for used up" }).click();
       await page.getByRole("menuitem", { name: choice }).click();
       await page.getByRole("dialog").waitFor();
       findings.push(...(await at.findings(`dialog, ${choice} a key`)));
@@ -203,11 +203,11 @@ describe("every look of", () => {
     await page.getByRole("button", { name: "Compare with files and upstreams" }).click();
     await page.getByText("Nothing was changed.").waitFor();
     findings.push(...(await at.findings("operator, changes of the catalogue")));
-    for (const deed of ["Book a deposit", "Adjust", "Suspend"]) {
+    for (const action of ["Book a deposit", "Adjust", "Suspend"]) {
       await at.goto(`/operator/accounts/${at.router.accountId}`);
-      await page.getByRole("button", { name: deed }).click();
+      await page.getByRole("button", { name: action }).click();
       await page.getByLabel("Reason").waitFor();
-      findings.push(...(await at.findings(`operator, ${deed}`)));
+      findings.push(...(await at.findings(`operator, ${action}`)));
     }
     expect(findings).toEqual([]);
     expect(at.troubles).toEqual([]);

@@ -23,7 +23,7 @@ describe("the first day", () => {
     await at.to("credits", account);
     await page.getByRole("button", { name: "Top up" }).click();
     await page.getByLabel("Amount, USD").fill("5");
-    await page.getByRole("button", { name: "Go to payment" }).click();
+    await page.getByRole("button", { name: "Continue to payment" }).click();
     await page.getByRole("button", { name: "Pay" }).click();
     await page.getByText("completed").waitFor();
     await at.to("keys", account);
@@ -33,7 +33,7 @@ describe("the first day", () => {
     await page.getByRole("button", { name: "Create" }).click();
     const secret = (await page.getByTestId("copy-field").textContent()) ?? "";
     expect(secret).toMatch(/^gr_live_/);
-    await page.getByRole("button", { name: "I have it" }).click();
+    await page.getByRole("button", { name: "Done" }).click();
 
     await at.to("", account);
     const step = page.getByText("Send the first request").locator("xpath=..");
@@ -53,23 +53,23 @@ describe("the first day", () => {
     expect(await picture.evaluate(widthOf)).toBe(1024);
     await picture.click();
     await page.getByText("Open in the playground").waitFor();
-    await page.getByText("Why it cost that").waitFor();
+    await page.getByText("Cost breakdown").waitFor();
     await at.shoot("generation");
     expect(await at.findings("generation")).toEqual([]);
     await page.getByRole("button", { name: "Delete files and prompt" }).click();
-    await page.getByText("Nothing brings them back.").waitFor();
+    await page.getByText("Deleted files cannot be restored.").waitFor();
     await at.shoot("delete-media");
     expect(await at.findings("delete media")).toEqual([]);
     await page.getByRole("button", { name: "Delete", exact: true }).click();
-    await page.getByText("Its files and its prompt were removed.").waitFor();
+    await page.getByText("Its files and its prompt were deleted.").waitFor();
     await page.getByRole("img", { name: /a lighthouse at dawn/ }).waitFor({ state: "detached" });
 
     await at.to("keys", account);
-    await page.getByRole("button", { name: "What to do with first" }).click();
+    await page.getByRole("button", { name: "Actions for first" }).click();
     await page.getByRole("menuitem", { name: "Edit" }).click();
     await page.getByLabel("Spend limit, USD").fill("0");
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("limit used up").waitFor();
+    await page.getByText("limit reached").waitFor();
     expect((await ask()).status).toBe(402);
 
     await page.getByLabel("first may be used").click({ force: true });
@@ -83,11 +83,11 @@ describe("the first day", () => {
     await at.to("credits");
     await page.getByRole("button", { name: "Top up" }).click();
     await page.getByLabel("Amount, USD").fill("0.5");
-    await page.getByRole("button", { name: "Go to payment" }).click();
+    await page.getByRole("button", { name: "Continue to payment" }).click();
     await page.getByText("It must be from 1 to 10000 USD").waitFor();
     await page.getByLabel("Amount, USD").fill("7.77");
     await at.shoot("top-up");
-    await page.getByRole("button", { name: "Go to payment" }).click();
+    await page.getByRole("button", { name: "Continue to payment" }).click();
     await page.getByRole("button", { name: "Pay" }).click();
     await page.getByText("completed").waitFor();
     await page.getByRole("link", { name: "Receipt" }).waitFor();
@@ -104,14 +104,14 @@ describe("the first day", () => {
     await at.signIn();
     await at.to("playground?model=sandbox/image&prompt=a+kite");
     const quoted = (await page.getByText(/^Costs \$/).textContent()) ?? "";
-    await page.getByRole("button", { name: "Make it" }).click();
+    await page.getByRole("button", { name: "Generate" }).click();
     const charged = (await page.getByText(/^Charged \$/).textContent()) ?? "";
     const amount = (text: string) => Number(/\$([\d.]+)/.exec(text)?.[1]);
     expect(amount(charged)).toBe(amount(quoted));
     await page.getByRole("img", { name: /a kite/ }).waitFor();
     await at.to("playground?model=sandbox/chat");
     await page.getByLabel("Message").fill("Hello #tokens=40");
-    await page.getByText(/^Costs at most \$/).waitFor();
+    await page.getByText(/^Up to \$/).waitFor();
     await page.getByRole("button", { name: "Send" }).click();
     await page.getByText(/· \$0/).waitFor();
     await at.shoot("playground-text");
@@ -120,7 +120,7 @@ describe("the first day", () => {
     for (let seen = 0; seen === 0; seen = await row.count()) await at.to("logs?kind=text");
     await at.to("logs");
     await row.click();
-    await page.getByText("What was asked and answered is not kept.").waitFor();
+    await page.getByText("Prompts and answers are not stored.").waitFor();
     await page.getByText("Rounded up to $0.0001, once.").waitFor();
     await at.shoot("text-request");
     expect(await at.findings("text request")).toEqual([]);
@@ -172,16 +172,16 @@ describe("the first day", () => {
     await banner.getByRole("link", { name: "help@example.com" }).waitFor();
     expect(await at.findings("suspended, home")).toEqual([]);
     await at.to("playground?model=sandbox/image&prompt=a+kite");
-    await page.getByRole("button", { name: "Make it" }).click();
+    await page.getByRole("button", { name: "Generate" }).click();
     await page.getByText("The operator has suspended this account").waitFor();
     await at.shoot("suspended, playground");
     await at.close();
-    await change("Let it spend again", "It was paid");
+    await change("Lift the suspension", "It was paid");
     page = await at.open();
     await at.signIn();
     await at.to("playground?model=sandbox/image&prompt=a+kite");
     expect(await page.getByText("This account is suspended").count()).toBe(0);
-    await page.getByRole("button", { name: "Make it" }).click();
+    await page.getByRole("button", { name: "Generate" }).click();
     await page.getByText(/^Charged \$/).waitFor();
     expect(at.troubles).toEqual([]);
   });
@@ -205,8 +205,8 @@ async function signUp(): Promise<string> {
   await page.getByRole("button", { name: "Sign up" }).click();
   await openLink(await at.mails.linkTo(email));
   await setPassword("Set the password");
-  await page.getByLabel("Name of the account").fill("First day");
-  await page.getByRole("button", { name: "Open it" }).click();
+  await page.getByLabel("Account name").fill("First day");
+  await page.getByRole("button", { name: "Create account" }).click();
   await page.getByText("Balance").waitFor();
   return /accounts\/([^/]+)/.exec(page.url())?.[1] ?? "";
 }

@@ -83,7 +83,7 @@ test("a passkey is added and named, opens a session, and does so no more when it
   await at.page.getByRole("button", { name: "Add a passkey" }).click();
   await at.page.getByRole("textbox", { name: "Name" }).fill("Laptop");
   const findings = await at.findings("add a passkey");
-  await at.page.getByRole("button", { name: "Go on" }).click();
+  await at.page.getByRole("button", { name: "Continue" }).click();
   await at.page.getByText("Laptop, not used yet").waitFor();
   await at.page.getByRole("button", { name: "Rename Laptop" }).click();
   await at.page.getByRole("textbox", { name: "Name" }).fill("Old laptop");
@@ -97,7 +97,7 @@ test("a passkey is added and named, opens a session, and does so no more when it
   await at.page.waitForURL(/\/accounts\//);
   await at.to("person");
   await at.page.getByRole("button", { name: "Remove Old laptop" }).click();
-  await at.page.getByText("You have none.").waitFor();
+  await at.page.getByText("You have no passkey.").waitFor();
   await at.page.context().clearCookies();
   await at.goto("/sign-in");
   await byPasskey();

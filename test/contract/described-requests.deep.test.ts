@@ -11,7 +11,7 @@ import { DepositStatus } from "@gr/proto/billing";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { billingOf } from "../e2e/operator.ts";
 import { type Router, startRouter } from "../e2e/topology.ts";
-import { DESCRIPTION_TOOLS, INSTALL_MS, pythonWith } from "./python-environment.ts";
+import { descriptionPython, INSTALL_MS } from "./python-environment.ts";
 
 const SETTINGS = fileURLToPath(new URL("./python/requests/", import.meta.url));
 const QUICK = "100000";
@@ -23,7 +23,7 @@ let router: Router;
 let python: string;
 let folder: string;
 beforeAll(async () => {
-  python = await pythonWith(DESCRIPTION_TOOLS);
+  python = await descriptionPython();
   folder = await mkdtemp(join(tmpdir(), "generation-router-requests-"));
   const limits = ["TEXT", "MEDIA", "OTHER", "DOWNLOADS", "ANONYMOUS"];
   const env = Object.fromEntries(limits.map((name) => [`RATE_LIMIT_${name}_PER_SECOND`, QUICK]));

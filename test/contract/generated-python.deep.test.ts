@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Router, startRouter } from "../e2e/topology.ts";
-import { DESCRIPTION_TOOLS, INSTALL_MS, pythonWith } from "./python-environment.ts";
+import { descriptionPython, INSTALL_MS } from "./python-environment.ts";
 
 const PACKAGE = "router_client";
 const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
@@ -16,7 +16,7 @@ let router: Router;
 let python: string;
 let folder: string;
 beforeAll(async () => {
-  python = await pythonWith(DESCRIPTION_TOOLS);
+  python = await descriptionPython();
   folder = await mkdtemp(join(tmpdir(), "generation-router-python-"));
   router = await startRouter("all-in-one", { sharedPostgres: true });
 }, INSTALL_MS);

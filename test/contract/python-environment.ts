@@ -1,6 +1,5 @@
-// The Pythons of the clients and tools in Python: venvs outside the checkout, each with exactly the packages of a file of
-// requirements, created once and kept. Only `npm run test:deep` needs them. Invariant: a folder with its final name is
-// complete.
+// The Python of clients: a venv outside the checkout with exactly the packages of a file with digests, created once and
+// kept. Only `npm run test:deep` and `npm run test:clients` need it. Invariant: a folder with its final name is complete.
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -12,32 +11,24 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 const here = (file: string) => fileURLToPath(new URL(`./python/${file}`, import.meta.url));
-
-export interface PythonPackages {
-  /** Path of the file of requirements. */
-  readonly requirements: string;
-  /** Oldest version of Python with all the packages. */
-  readonly oldest: string;
-}
-
-const CLIENTS: PythonPackages = { requirements: here("requirements.txt"), oldest: "3.10" };
-
-/** Tools that read the description of the API: a generator of clients, and a generator of requests. */
-export const DESCRIPTION_TOOLS: PythonPackages = {
-  requirements: here("description-requirements.txt"),
-  oldest: "3.11",
-};
+const OLDEST = "3.10";
+const OLDEST_OF_TOOLS = "3.11";
 
 /** Time for the first run, which installs a hundred packages. */
 export const INSTALL_MS = 1_800_000;
 
-/** Returns the interpreter of the clients. @throws Error with one sentence if there is no suitable Python */
-export function clientPython(): Promise<string> {
-  return pythonWith(CLIENTS);
-}
+/** Returns the interpreter with the packages of the clients in Python. @throws Error as `pythonWith` */
+export const clientPython = () => pythonWith(here("requirements.txt"));
 
-/** Returns the interpreter of a venv. @throws Error with one sentence if there is no suitable Python */
-export async function pythonWith({ requirements, oldest }: PythonPackages): Promise<string> {
+/** Returns the interpreter with the tools that read the description of the API. @throws Error as `pythonWith` */
+export const descriptionPython = () => pythonWith(here("description-requirements.txt"), OLDEST_OF_TOOLS);
+
+/**
+ * Returns the interpreter of a venv.
+ * @param requirements file with the packages and their digests @param oldest version of Python with all the packages
+ * @throws Error with one sentence if there is no suitable Python
+ */
+export async function pythonWith(requirements: string, oldest = OLDEST): Promise<string> {
   const system = await systemPython(oldest);
   const { stdout: version } = await run(system, ["--version"]);
   const digest = createHash("sha256")
@@ -47,7 +38,7 @@ export async function pythonWith({ requirements, oldest }: PythonPackages): Prom
     process.env["GR_PYTHON_CACHE"] ??
     join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "generation-router", "python");
   const place = join(cache, digest.digest("hex").slice(0, 16));
-  if (!existsSync(place)) await make(system, cache, place, requirements);
+  if (!existsSync(place)) await create(system, cache, place, requirements);
   return join(place, "bin", "python");
 }
 
@@ -67,7 +58,7 @@ async function systemPython(oldest: string): Promise<string> {
 }
 
 /** Creates it under another name until it is complete: a parallel run creates another. */
-async function make(python: string, cache: string, place: string, requirements: string): Promise<void> {
+async function create(python: string, cache: string, place: string, requirements: string): Promise<void> {
   await mkdir(cache, { recursive: true });
   const draft = await mkdtemp(join(cache, "draft-"));
   try {

@@ -47,22 +47,22 @@ describe.each(topologiesByDepth)("accounts (%s)", (topology) => {
 
   test("one command makes an account with credit, a key that works, and an owner who gets in", async () => {
     const asked = ["--name", "Acme", "--usd", "5", "--key", "first", "--owner", "ada@example.com"];
-    const made = await cli("account", "create", ...asked);
-    expect(made).toMatchObject({ name: "Acme", deposited: "5.0000" });
-    expect(await spend(made.api_key)).toEqual([200, null]);
-    const ada = await signIn(made.sign_in_link);
+    const created = await cli("account", "create", ...asked);
+    expect(created).toMatchObject({ name: "Acme", deposited: "5.0000" });
+    expect(await spend(created.api_key)).toEqual([200, null]);
+    const ada = await signIn(created.sign_in_link);
     expect((await ada.get("session")).body).toMatchObject({
-      accounts: [{ account_id: made.account_id, account_name: "Acme", role: "owner" }],
+      accounts: [{ account_id: created.account_id, account_name: "Acme", role: "owner" }],
     });
-    await ada.ask("PATCH", `accounts/${made.account_id}/name`, { body: { name: "Acme Ltd" } });
-    expect(await cli("account", "show", "--account", made.account_id)).toMatchObject({ name: "Acme Ltd" });
-    await cli("account", "rename", "--account", made.account_id, "--name", "Acme Inc");
+    await ada.ask("PATCH", `accounts/${created.account_id}/name`, { body: { name: "Acme Ltd" } });
+    expect(await cli("account", "show", "--account", created.account_id)).toMatchObject({ name: "Acme Ltd" });
+    await cli("account", "rename", "--account", created.account_id, "--name", "Acme Inc");
     expect((await ada.get("session")).body.accounts).toMatchObject([{ account_name: "Acme Inc" }]);
   });
 
   test("an account of the command line is listed, found by operators, suspended and resumed", async () => {
-    const made = await cli("account", "create", "--name", "Bare", "--usd", "1", "--key", "only");
-    const id = made.account_id;
+    const created = await cli("account", "create", "--name", "Bare", "--usd", "1", "--key", "only");
+    const id = created.account_id;
     const { accounts } = await cli("account", "list");
     expect(accounts.map(({ name }: { name: string }) => name)).toEqual(
       expect.arrayContaining(["Demo", "Bare"]),
@@ -70,12 +70,12 @@ describe.each(topologiesByDepth)("accounts (%s)", (topology) => {
     const found = (await operator.get("operator/accounts?text=bare")).body.data;
     expect(found).toMatchObject([{ id, name: "Bare", members: 0 }]);
     await cli("account", "suspend", "--account", id, "--reason", "stolen key");
-    expect(await spend(made.api_key)).toEqual([403, "account_suspended"]);
+    expect(await spend(created.api_key)).toEqual([403, "account_suspended"]);
     expect((await operator.get(`operator/accounts/${id}`)).body).toMatchObject({ is_suspended: true });
     await operator.ask("PATCH", `operator/accounts/${id}`, {
       body: { is_suspended: false, reason: "key deleted" },
     });
-    expect(await spend(made.api_key)).toEqual([200, null]);
+    expect(await spend(created.api_key)).toEqual([200, null]);
     const audit = (await operator.get(`operator/accounts/${id}/audit`)).body.data;
     expect(audit.map(({ action, detail }: { action: string; detail: object }) => [action, detail])).toEqual([
       ["operator.unsuspended", { reason: "key deleted", by: OPERATOR }],

@@ -311,9 +311,9 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
       const developer = await join("key-developer@example.com", "developer");
       const management = { name: "minting", kind: "management" };
       expect((await developer.post(of("keys"), management)).body.error.code).toBe("role_required");
-      const made = await owner.post(of("keys"), management);
-      expect(made.status).toBe(201);
-      expect((await developer.ask("DELETE", of(`keys/${made.body.key.id}`))).status).toBe(403);
+      const response = await owner.post(of("keys"), management);
+      expect(response.status).toBe(201);
+      expect((await developer.ask("DELETE", of(`keys/${response.body.key.id}`))).status).toBe(403);
     });
 
     test("lists come in pages that have each key once", async () => {
@@ -361,11 +361,11 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
 
   describe("money", () => {
     test("home, ledger, usage and log say what the requests were charged", async () => {
-      const made = await call(router, "POST", "/v1/compat/images/generations", { body: image });
+      const response = await call(router, "POST", "/v1/compat/images/generations", { body: image });
       const { token } = (await owner.post(of("web-token"))).body;
       const played = await call(router, "POST", "/v1/compat/images/generations", { body: image, key: token });
-      expect([made.status, played.status]).toEqual([200, 200]);
-      const spent = creditsOf(String(made.body.cost)) + creditsOf(String(played.body.cost));
+      expect([response.status, played.status]).toEqual([200, 200]);
+      const spent = creditsOf(String(response.body.cost)) + creditsOf(String(played.body.cost));
 
       const credits = (await call(router, "GET", "/v1/credits")).body;
       const home = (await owner.get(of("home"))).body;
@@ -427,7 +427,7 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
       ]);
       const rest = (await owner.get(of(`requests?after=${log.next}&status=succeeded&kind=image`))).body;
       expect(rest.data.map(({ charged }: { charged: string }) => charged)).toEqual([
-        formatCredits(creditsOf(String(made.body.cost))),
+        formatCredits(creditsOf(String(response.body.cost))),
       ]);
       const elsewhere = (await stranger.get(`accounts/${strangersAccount}/requests`)).body;
       expect(elsewhere).toEqual({ data: [], next: null });
@@ -492,9 +492,9 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
     });
 
     test("what was made is removed by a developer, its cost stays, and the audit log says who did it", async () => {
-      const made = await call(router, "POST", "/v1/compat/images/generations", { body: image });
-      const id = made.headers.get("x-request-id") ?? "";
-      const [{ url }] = made.body.data;
+      const response = await call(router, "POST", "/v1/compat/images/generations", { body: image });
+      const id = response.headers.get("x-request-id") ?? "";
+      const [{ url }] = response.body.data;
       const viewer = await join("media-viewer@example.com", "viewer");
       expect((await viewer.ask("DELETE", of(`requests/${id}/media`))).body.error.code).toBe("role_required");
       expect((await fetch(url)).status).toBe(200);
@@ -506,7 +506,7 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
         request: { is_deleted: true, urls: [], parameters: { prompt: null }, status: "succeeded" },
         price: {
           lines: [{ unit: "image", count: "1" }],
-          charged: formatCredits(creditsOf(String(made.body.cost))),
+          charged: formatCredits(creditsOf(String(response.body.cost))),
         },
       });
       const [entry] = (await owner.get(of("audit?limit=1"))).body.data;

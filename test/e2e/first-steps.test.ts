@@ -87,13 +87,13 @@ describe.each(topologies)("first steps (%s)", (topology) => {
       mask: await toFile(mask, "mask.png", type),
     });
     expect((edited as unknown as { cost: number }).cost).toBe(0.014);
-    const made = edited.data?.[0]?.url ?? "";
-    expect((await fetch(made)).headers.get("content-type")).toBe("image/webp");
+    const editedUrl = edited.data?.[0]?.url ?? "";
+    expect((await fetch(editedUrl)).headers.get("content-type")).toBe("image/webp");
 
     const form = new FormData();
     const fields = {
       ...asked,
-      image: made,
+      image: editedUrl,
       "image[]": new Blob([new Uint8Array(image)]),
       output_format: "png",
     };
@@ -111,20 +111,20 @@ describe.each(topologies)("first steps (%s)", (topology) => {
 
   test("a video by URL plays, one in base64 is one too, and one from an image needs it", async () => {
     const before = await remainingCredits(router);
-    const make = async (body: object) =>
+    const draw = async (body: object) =>
       call(router, "POST", "/v1/compat/videos/generations", { body: { prompt: "a lighthouse", ...body } });
     const small = { model: "sandbox/video", seconds: 2 };
     const picture = { width: 64, height: 48, channels: 3, background: "#c00" } as const;
     const bytes = await sharp({ create: picture }).png().toBuffer();
     const image = `data:image/png;base64,${bytes.toString("base64")}`;
     const [byUrl, asBase64, fromImage, ...refused] = await Promise.all([
-      make({ ...small, size: "720x1280" }),
-      make({ ...small, response_format: "b64_json" }),
-      make({ ...small, model: "sandbox/video-from-image", image }),
-      make({ ...small, model: "sandbox/video-from-image" }),
-      make({ ...small, image }),
-      make({ ...small, model: "sandbox/video-error" }),
-      make({ ...small, model: "sandbox/video-blocked" }),
+      draw({ ...small, size: "720x1280" }),
+      draw({ ...small, response_format: "b64_json" }),
+      draw({ ...small, model: "sandbox/video-from-image", image }),
+      draw({ ...small, model: "sandbox/video-from-image" }),
+      draw({ ...small, image }),
+      draw({ ...small, model: "sandbox/video-error" }),
+      draw({ ...small, model: "sandbox/video-blocked" }),
     ]);
     const films = [byUrl, fromImage].map(async ({ body }) => {
       const film = await fetch(body.data[0].url);

@@ -82,14 +82,14 @@ describe.each(topologiesByDepth)("the log of generations (%s)", (topology) => {
 
   test("a bare name of a model is accepted, and the log has its whole id", async () => {
     const image = { body: { model: "image", prompt: "a kite" } };
-    const made = await call(router, "POST", "/v1/compat/images/generations", image);
+    const response = await call(router, "POST", "/v1/compat/images/generations", image);
     const quoted = await call(router, "POST", "/v1/quote/images/generations", image);
-    expect([made.status, quoted.status]).toEqual([200, 200]);
+    expect([response.status, quoted.status]).toEqual([200, 200]);
     const chat = { body: { model: "chat", messages: [{ role: "user", content: "hi" }] } };
     const answered = await call(router, "POST", "/v1/compat/chat/completions", chat);
     expect(answered.status).toBe(200);
     for (const [{ headers }, model] of [
-      [made, "sandbox/image"],
+      [response, "sandbox/image"],
       [answered, "sandbox/chat"],
     ] as const) {
       const { body } = await call(router, "GET", `/v1/generations/${headers.get("x-request-id")}`);

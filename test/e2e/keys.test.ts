@@ -169,7 +169,7 @@ describe.each(topologiesByDepth)("keys (%s)", (topology) => {
     const minted = await keys.mintKey({ accountId, name: "second", kind: KeyKind.MANAGEMENT });
     const secret = minted.secret;
     const keyId = minted.key?.keyId ?? "";
-    const made = await call(router, "POST", "/v1/api-keys", { key: secret, body: { name: "made" } });
+    const created = await call(router, "POST", "/v1/api-keys", { key: secret, body: { name: "made" } });
     const all = (code: string) => managementDoors.map(() => [401, code]);
     await keys.updateKey({ accountId, keyId, active: false });
     expect(codes(await through(managementDoors, secret))).toEqual(all("invalid_api_key"));
@@ -177,7 +177,7 @@ describe.each(topologiesByDepth)("keys (%s)", (topology) => {
     expect((await call(router, "GET", "/v1/api-keys", { key: secret })).status).toBe(200);
     await keys.deleteKey({ accountId, keyId, kind: KeyKind.MANAGEMENT });
     expect(codes(await through(managementDoors, secret))).toEqual(all("invalid_api_key"));
-    expect((await call(router, "POST", "/v1/auth/test", { key: made.body.key })).status).toBe(200);
+    expect((await call(router, "POST", "/v1/auth/test", { key: created.body.key })).status).toBe(200);
   });
 
   test("a web token spends from the account, as one entry of the usage, and manages nothing", async () => {

@@ -155,7 +155,7 @@ describe("broken HTTP", () => {
 
 describe("odd but valid", () => {
   const string = (text: string) => JSON.stringify(text);
-  const [generations, , , chat, responses, keys] = endpoints;
+  const [generations, , , , chat, responses, keys] = endpoints;
 
   async function accepted(
     endpoint: Endpoint | undefined,
@@ -241,9 +241,9 @@ describe("odd but valid", () => {
       { is_management: "null", max_budget: "null" },
       { is_management: false, spend_limit: null },
     ],
-  ])("key %#", async (fields, made) => {
+  ])("key %#", async (fields, expected) => {
     const { body } = await accepted(keys, fields);
-    expect(body).toMatchObject(made);
+    expect(body).toMatchObject(expected);
     const { status } = await call(router, "DELETE", `/v1/api-keys/${body.id}`, { key: router.managementKey });
     expect(status).toBe(200);
   });

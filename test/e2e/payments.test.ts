@@ -37,7 +37,7 @@ describe.each(topologiesByDepth)("payments (%s)", (topology) => {
       body,
       headers: { "stripe-signature": signature, ...headers },
     });
-  const told = async (event: SignedEvent) => {
+  const deliver = async (event: SignedEvent) => {
     const answer = await tell(event);
     expect([answer.status, answer.body]).toEqual([200, { received: true }]);
   };
@@ -64,7 +64,7 @@ describe.each(topologiesByDepth)("payments (%s)", (topology) => {
   };
   const paid = async (amount?: string) => {
     const begun = await begin(amount);
-    await told(stripe.eventOfCheckout("completed", stripe.pay(begun.checkout)));
+    await deliver(stripe.eventOfCheckout("completed", stripe.pay(begun.checkout)));
     return begun;
   };
   const read = async (id: string) => (await owner.get(of(`payments?id=${id}`))).body.data[0];
@@ -80,9 +80,9 @@ describe.each(topologiesByDepth)("payments (%s)", (topology) => {
       const changed = await watch();
       const { id, checkout } = await begin("12.34");
       expect(checkout).toMatchObject({ amount_total: 1234, currency: "usd" });
-      await told(stripe.eventOfCheckout("completed", checkout));
+      await deliver(stripe.eventOfCheckout("completed", checkout));
       expect([await changed(), (await read(id)).status]).toEqual([["0.0000", "0.0000"], "pending"]);
-      await told(stripe.eventOfCheckout("completed", stripe.pay(checkout)));
+      await deliver(stripe.eventOfCheckout("completed", stripe.pay(checkout)));
       expect(await changed()).toEqual(["12.3400", "12.3400"]);
       expect(await read(id)).toMatchObject({
         amount: "12.3400",
@@ -106,7 +106,7 @@ describe.each(topologiesByDepth)("payments (%s)", (topology) => {
       );
       const answers = await Promise.all([same, same, same, ...others].map((event) => tell(event)));
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-      await told(same);
+      await deliver(same);
       expect([await changed(), await linesOf(id)]).toEqual([
         ["25.0000", "25.0000"],
         [["deposit", "25.0000"]],
@@ -117,13 +117,13 @@ describe.each(topologiesByDepth)("payments (%s)", (topology) => {
       const changed = await watch();
       const expired = await begin();
       expired.checkout.status = "expired";
-      await told(stripe.eventOfCheckout("expired", expired.checkout));
+      await deliver(stripe.eventOfCheckout("expired", expired.checkout));
       const late = await begin();
       Object.assign(late.checkout, { status: "complete", intentStatus: "processing" });
-      await told(stripe.eventOfCheckout("completed", late.checkout));
+      await deliver(stripe.eventOfCheckout("completed", late.checkout));
       expect((await read(late.id)).status).toBe("pending");
       late.checkout.intentStatus = "requires_payment_method";
-      await told(stripe.eventOfCheckout("async_payment_failed", late.checkout));
+      await deliver(stripe.eventOfCheckout("async_payment_failed", late.checkout));
       expect([(await read(expired.id)).status, (await read(late.id)).status]).toEqual(["failed", "failed"]);
       expect(await changed()).toEqual(["0.0000", "0.0000"]);
     });
@@ -137,7 +137,7 @@ describe.each(topologiesByDepth)("payments (%s)", (topology) => {
       stripe.isDown = false;
       expect([refused.status, refused.body.error.code]).toEqual([503, "service_unavailable"]);
       expect(await changed()).toEqual(["0.0000", "0.0000"]);
-      await told(event);
+      await deliver(event);
       expect(await changed()).toEqual(["25.0000", "25.0000"]);
     });
 
@@ -167,7 +167,7 @@ describe.each(topologiesByDepth)("payments (%s)", (topology) => {
       const { id, checkout } = await paid();
       const refund = stripe.refund(checkout, 2_500);
       const events = [stripe.eventOfReversal(refund), stripe.event("charge.refunded", refund)];
-      await Promise.all(events.flatMap((event) => [told(event), told(event)]));
+      await Promise.all(events.flatMap((event) => [deliver(event), deliver(event)]));
       expect(await changed()).toEqual(["0.0000", "0.0000"]);
       expect(await read(id)).toMatchObject({ status: "refunded", reversed: "25.0000" });
       expect(await linesOf(id)).toEqual([
@@ -180,13 +180,13 @@ describe.each(topologiesByDepth)("payments (%s)", (topology) => {
       const changed = await watch();
       const whole = await begin();
       stripe.pay(whole.checkout);
-      await told(stripe.eventOfReversal(stripe.refund(whole.checkout, 2_500)));
-      await told(stripe.eventOfCheckout("completed", whole.checkout));
+      await deliver(stripe.eventOfReversal(stripe.refund(whole.checkout, 2_500)));
+      await deliver(stripe.eventOfCheckout("completed", whole.checkout));
       expect([(await read(whole.id)).status, await changed()]).toEqual(["refunded", ["0.0000", "0.0000"]]);
       const part = await begin();
       stripe.pay(part.checkout);
-      await told(stripe.eventOfReversal(stripe.refund(part.checkout, 500)));
-      await told(stripe.eventOfCheckout("completed", part.checkout));
+      await deliver(stripe.eventOfReversal(stripe.refund(part.checkout, 500)));
+      await deliver(stripe.eventOfCheckout("completed", part.checkout));
       expect([(await read(part.id)).status, await changed()]).toEqual(["completed", ["20.0000", "25.0000"]]);
     });
 
@@ -194,11 +194,11 @@ describe.each(topologiesByDepth)("payments (%s)", (topology) => {
       const changed = await watch();
       const { id, checkout } = await paid();
       const [first, second] = [stripe.refund(checkout, 1), stripe.refund(checkout, 1_000, "pending")];
-      await told(stripe.eventOfReversal(second));
-      await told(stripe.eventOfReversal(first));
+      await deliver(stripe.eventOfReversal(second));
+      await deliver(stripe.eventOfReversal(first));
       expect((await changed())[0]).toBe("14.9900");
       second.status = "failed";
-      await told(stripe.eventOfReversal(second));
+      await deliver(stripe.eventOfReversal(second));
       expect((await changed())[0]).toBe("24.9900");
       expect(await read(id)).toMatchObject({ status: "completed", reversed: "0.0100" });
       expect((await linesOf(id)).map(([kind]: [string]) => kind)).toEqual([
@@ -213,7 +213,7 @@ describe.each(topologiesByDepth)("payments (%s)", (topology) => {
       const changed = await watch();
       const { checkout } = await paid();
       const dispute = stripe.dispute(checkout, 2_500, "warning_needs_response");
-      const say = () => told(stripe.eventOfReversal(dispute));
+      const say = () => deliver(stripe.eventOfReversal(dispute));
       await say();
       expect((await changed())[0]).toBe("25.0000");
       for (const [status, left] of [
@@ -227,7 +227,7 @@ describe.each(topologiesByDepth)("payments (%s)", (topology) => {
         expect([status, (await changed())[0]]).toEqual([status, left]);
       }
       const lost = stripe.dispute(checkout, 2_000, "lost");
-      await told(stripe.eventOfReversal(lost));
+      await deliver(stripe.eventOfReversal(lost));
       expect((await changed())[0]).toBe("5.0000");
     });
   });

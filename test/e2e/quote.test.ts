@@ -33,10 +33,10 @@ describe.each(topologiesByDepth)("quotes (%s)", (topology) => {
       const quoted = await call(router, "POST", `/v1/quote/${path}`, { body });
       expect([quoted.status, quoted.body]).toMatchObject([200, { object: "quote", model: body.model }]);
       expect([await remainingCredits(router), (await simulatorBill(router)).total]).toEqual(before);
-      const { status, body: made } = await ask(path, body, { "x-max-cost": String(quoted.body.cost) });
+      const { status, body: served } = await ask(path, body, { "x-max-cost": String(quoted.body.cost) });
       expect(status).toBe(200);
-      if (quoted.body.is_exact) expect(made.cost).toBe(quoted.body.cost);
-      else expect(usd(made.cost)).toBeLessThanOrEqual(usd(quoted.body.cost));
+      if (quoted.body.is_exact) expect(served.cost).toBe(quoted.body.cost);
+      else expect(usd(served.cost)).toBeLessThanOrEqual(usd(quoted.body.cost));
       expect(quoted.body.is_exact).toBe(path.includes("generations"));
     },
   );

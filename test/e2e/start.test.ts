@@ -121,16 +121,16 @@ describe("a start that fails", () => {
     // It reads, so that it notices the end of its client.
     const blocker = createServer((socket) => socket.resume()).listen(0, "127.0.0.1");
     await new Promise((resolve) => blocker.once("listening", resolve));
-    const taken = String((blocker.address() as { port: number }).port);
+    const occupied = String((blocker.address() as { port: number }).port);
     const base = { SIMULATOR_PORT: "0" };
     const outcomes = [
-      { problem: { PORT: taken }, says: /PORT/ },
+      { problem: { PORT: occupied }, says: /PORT/ },
       {
-        problem: { PORT: "0", DATABASE_URL: `postgres://nobody:x@127.0.0.1:${taken}/none` },
+        problem: { PORT: "0", DATABASE_URL: `postgres://nobody:x@127.0.0.1:${occupied}/none` },
         says: /PostgreSQL at/,
       },
       { problem: { PORT: "http", DATABASE_URL: "mysql://x" }, says: /PORT.*DATABASE_URL|DATABASE_URL.*PORT/ },
-      { problem: { PORT: "0", SIMULATOR_PORT: taken }, says: /in use; set SIMULATOR_PORT to/ },
+      { problem: { PORT: "0", SIMULATOR_PORT: occupied }, says: /in use; set SIMULATOR_PORT to/ },
       { problem: { PORT: "0", DATA_DIR: "/dev/null/data" }, says: /set DATA_DIR to/ },
       // An address that is reserved for documents: no machine has it.
       { problem: { PORT: "0", HOST: "203.0.113.1" }, says: /change HOST/ },

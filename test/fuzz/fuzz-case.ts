@@ -174,7 +174,7 @@ interface Content {
 }
 
 function contentOf(operation: Operation, description: Description): fc.Arbitrary<Content> {
-  const { body: schema, takesForms } = operation;
+  const { body: schema, acceptsForms } = operation;
   if (schema === undefined) {
     const some = fc.constantFrom<Content>(
       { type: "application/json", body: Buffer.from("{") },
@@ -185,7 +185,7 @@ function contentOf(operation: Operation, description: Description): fc.Arbitrary
   const json = fc
     .tuple(contentTypes, bodyFor(operation, schema, description))
     .map(([type, body]) => ({ type, body }));
-  if (!takesForms) return json;
+  if (!acceptsForms) return json;
   return fc.oneof(
     { weight: 3, arbitrary: json },
     { weight: 1, arbitrary: formFor(operation, schema, description, pixel) },
@@ -218,7 +218,7 @@ function caseFor(operation: Operation, description: Description): fc.Arbitrary<F
       caller: callerOf(operation.access),
       content: contentOf(operation, description),
       once: fc.oneof({ weight: 5, arbitrary: nothing }, { weight: 1, arbitrary: idempotencyKeys }),
-      asynchronous: fc.nat(9).map((number) => number === 0 && operation.takesForms),
+      asynchronous: fc.nat(9).map((number) => number === 0 && operation.acceptsForms),
       conduct: conducts,
       pick: fc.nat(),
       // Drawn over a text of fixed length; the places of the changes are modulo the real one.

@@ -129,7 +129,8 @@ class FuzzRun {
     const { sent, answers } = outcome;
     const name = fuzzCase.operation?.name ?? "none";
     const problem = complaintOf(fuzzCase, outcome, this.#world);
-    if (problem !== undefined) this.#problems.push(`${problem}\n  ${origin}\n  ${told(fuzzCase, outcome)}`);
+    if (problem !== undefined)
+      this.#problems.push(`${problem}\n  ${origin}\n  ${described(fuzzCase, outcome)}`);
     for (const { status, headers, text } of answers) {
       const what = `${name} ${status}`;
       this.#tally.set(what, (this.#tally.get(what) ?? 0) + 1);
@@ -202,7 +203,7 @@ function complaintOf(fuzzCase: FuzzCase, outcome: Outcome, world: World): string
   }
 }
 
-function told({ conduct, caller, body }: FuzzCase, { sent, answers }: Outcome): string {
+function described({ conduct, caller, body }: FuzzCase, { sent, answers }: Outcome): string {
   const request = {
     ...{
       method: sent.method,

@@ -29,7 +29,7 @@ export interface Operation {
   readonly body: Schema | undefined;
   /** Checks it. */
   readonly accepts: z.ZodType | undefined;
-  readonly takesForms: boolean;
+  readonly acceptsForms: boolean;
   readonly spends: boolean;
   /** Statuses in the description. */
   readonly statuses: ReadonlySet<number>;
@@ -99,7 +99,7 @@ function operationOf(
     query: parameters.filter((parameter) => parameter.in === "query"),
     body,
     accepts: body && checkOf(body, schemas),
-    takesForms: requestBody?.content["multipart/form-data"] !== undefined,
+    acceptsForms: requestBody?.content["multipart/form-data"] !== undefined,
     spends: "402" in responses,
     statuses: new Set(Object.keys(responses).map(Number)),
     answers: new Map(answers),

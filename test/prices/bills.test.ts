@@ -100,12 +100,12 @@ function picturesOf(model: Model, count: number, picture: CleanPicture): CleanPi
 function problemsOf({ model, provider }: Case, { held, charge, cost }: Charged, billed: bigint): string[] {
   const { price } = model;
   const exact = price !== undefined && isExact(price);
-  const said = provider.reports[model.kind === ModelKind.VIDEO ? "video" : "image"];
-  const isTold = said === "cost" || said === "tokens";
+  const report = provider.reports[model.kind === ModelKind.VIDEO ? "video" : "image"];
+  const isReported = report === "cost" || report === "tokens";
   return [
     ...(billed > charge * PICO_PER_CREDIT ? [`billed ${billed}, charged ${charge}`] : []),
     // A provider that does not report its bill is booked at no less.
-    ...(cost === billed || (!isTold && cost > billed) ? [] : [`billed ${billed}, booked ${cost}`]),
+    ...(cost === billed || (!isReported && cost > billed) ? [] : [`billed ${billed}, booked ${cost}`]),
     ...(exact && charge !== held ? [`charged ${charge} instead of the list price of ${held}`] : []),
     ...(charge > held ? [`charged ${charge}, above the bound of ${held}`] : []),
   ];
@@ -139,9 +139,21 @@ test("no accepted request costs us more than it is charged, by its provider's ow
     );
   });
   expect(wrong).toEqual([]);
+  printFigures(cases);
   for (const { name } of simulated.providers) {
     expect([name, cases.some(({ provider }) => provider.name === name)]).toEqual([name, true]);
   }
 });
+
+/** Prints the figures of a deep run, which `npm run facts` reads. */
+function printFigures(cases: readonly Case[]): void {
+  if (byDepth({ quick: true, deep: false })) return;
+  const figures = {
+    checked: cases.length,
+    models: new Set(cases.map(({ model }) => model.id)).size,
+    providers: simulated.providers.length,
+  };
+  process.stdout.write(`${JSON.stringify(figures)}\n`);
+}
 
 const idOf = (index: number) => `00000000-0000-4000-8000-${String(index).padStart(12, "0")}`;

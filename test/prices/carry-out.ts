@@ -3,13 +3,13 @@
 import {
   type CleanPicture,
   chooseRoutes,
+  createMediaOrder,
   type GenerationEvents,
   imageRequests,
   type MediaOrder,
   type MediaProvider,
   MediaWork,
   MemoryPlaces,
-  makeMediaOrder,
   mp4Of,
   pixelsOfImages,
   priceMediaOrder,
@@ -78,7 +78,7 @@ export async function carryOut(
 ): Promise<Charged> {
   const asked = model.kind === ModelKind.VIDEO ? videoRequests : imageRequests;
   const request = asked.schema.parse({ model: model.id, ...fields });
-  const wanted = makeMediaOrder(asked, request, pictures, model);
+  const wanted = createMediaOrder(asked, request, pictures, model);
   const { size, quality, seconds, audio } = wanted.shape;
   const providers = new Map([[provider.name, provider]]);
   const routes = chooseRoutes(

@@ -60,7 +60,7 @@ export const MUTANTS_OF_LOSSES: readonly Mutant[] = [
   },
   {
     file: "packages/paid-request/src/resolver.ts",
-    find: "        this.#recordKept(hold, story.ending);\n",
+    find: "        this.#recordKept(hold, trace.ending);\n",
     replace: "",
     what: "the loss of an answer that another process kept closes no route",
     caught: { ...LIFE_TEST, name: "when another process kept the answer" },

@@ -72,7 +72,7 @@ for (let minute = 1; minute <= minutes; minute += 1) {
   if (minute % SETTLED_MINUTE === 0 || minute === minutes) {
     const memory = await collectedMemory(router.pid, inspector);
     collected.push(memory);
-    console.log(`without garbage: ${told(memory)}`);
+    console.log(`without garbage: ${formatted(memory)}`);
   }
 }
 const sent = await load.end();
@@ -91,11 +91,11 @@ for (const { error } of sent)
   if (error !== undefined) console.log(`${error.type} ${error.code}: ${error.message}`);
 console.log(books.summary);
 for (const problem of books.problems) console.log(`PROBLEM ${problem}`);
-console.log(`${sent.length} requests; without garbage at minute ${SETTLED_MINUTE} ${told(settled)}`);
-console.log(`at the end ${told(last)}: ${((growth - 1) * 100).toFixed(1)} % more`);
+console.log(`${sent.length} requests; without garbage at minute ${SETTLED_MINUTE} ${formatted(settled)}`);
+console.log(`at the end ${formatted(last)}: ${((growth - 1) * 100).toFixed(1)} % more`);
 const failed = sent.some(({ status }) => status !== 200);
 process.exitCode = growth > MOST_GROWTH || failed || books.problems.length > 0 ? 1 : 0;
 
-function told({ resident, heap, external }: Memory): string {
+function formatted({ resident, heap, external }: Memory): string {
   return `${resident.toFixed(0)} MB resident, ${heap.toFixed(1)} MB of objects, ${external.toFixed(1)} MB beside them`;
 }

@@ -164,7 +164,7 @@ test(
     expect(receiver.spans.length).toBeGreaterThan(sends.length);
     // Each kind of trouble has written its line.
     const messages = new Set(logged.map((line) => JSON.parse(line).msg));
-    for (const message of ["generation failed", "upstream failed", "upstream gave no usable answer"]) {
+    for (const message of ["generation failed", "upstream failed", "upstream sent no usable answer"]) {
       expect(messages).toContain(message);
     }
     // The words of the upstreams did arrive: some of them are for the client.

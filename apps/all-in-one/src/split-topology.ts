@@ -13,15 +13,15 @@ import {
   systemClock,
 } from "@gr/runtime";
 import type { Started } from "./all-in-one.ts";
-import { banner, type Screen } from "./banner.ts";
-import { ensureDemoAccount } from "./demo-account.ts";
-import { ensureDemoOwner } from "./demo-owner.ts";
-import { openInstallation } from "./installation.ts";
-import { keepServer } from "./kept-server.ts";
+import { banner, type Screen } from "./first-start/banner.ts";
+import { ensureDemoAccount } from "./first-start/demo-account.ts";
+import { ensureDemoOwner } from "./first-start/demo-owner.ts";
+import { textImportNote } from "./first-start/text-import-note.ts";
+import { openInstallation } from "./installation/installation.ts";
+import { keepServer } from "./installation/kept-server.ts";
+import { writeRuntimeFile } from "./installation/runtime-file.ts";
 import { routerModules } from "./modules.ts";
-import { writeRuntimeFile } from "./runtime-file.ts";
 import { type ServiceProcess, startServiceProcess } from "./service-process.ts";
-import { textImportNote } from "./text-import-note.ts";
 
 const CACHE = fileURLToPath(new URL("../../../.tools", import.meta.url));
 
@@ -84,7 +84,7 @@ export async function startSplit(env: Environment, screen: Screen): Promise<Star
     const textNote = await textImportNote(dial);
     const database = installation.embeddedPostgres
       ? `embedded PostgreSQL, data in ${config.DATA_DIR}`
-      : "as given by DATABASE_URL";
+      : "as set in DATABASE_URL";
     const { simulatorUrl } = installation;
     const facts = { baseUrl: publicUrl, simulatorUrl, database, textNote, demo, signInLink };
     screen.print(
@@ -143,15 +143,15 @@ interface SplitRedis {
 }
 
 /** @param tell receives one sentence about a missing Redis with the reason, or about its death */
-async function openRedis(outer: Environment, tell: (sentence: string) => void): Promise<SplitRedis> {
+async function openRedis(outer: Environment, report: (sentence: string) => void): Promise<SplitRedis> {
   const none = { env: {}, close: async () => undefined };
   if (outer["REDIS_URL"]) return none;
   try {
-    const redis = await keepServer("Redis", startAt, tell);
+    const redis = await keepServer("Redis", startAt, report);
     return { env: { REDIS_URL: redis.url }, close: () => redis.stop() };
   } catch (error) {
     if (!(error instanceof EmbeddedError)) throw error;
-    tell(`${error.message} Until then the gateway counts its limits alone.`);
+    report(`${error.message} Until then the gateway counts its limits alone.`);
     return none;
   }
 }

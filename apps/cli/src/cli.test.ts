@@ -125,20 +125,20 @@ describe.each([
   test("is shown, set, and given back to the installation", async () => {
     const account = randomUUID();
     const of = ["--account", account] as const;
-    const told = async (...args: string[]) => (await router.cli(command, "retention", ...args, ...of)).out;
-    expect(await told("show")).toBe(
+    const printed = async (...args: string[]) => (await router.cli(command, "retention", ...args, ...of)).out;
+    expect(await printed("show")).toBe(
       `${what} of account ${account} are kept for ${usual} days, as all of this installation.\n`,
     );
-    expect(await told("set", "--days", "1")).toBe(
+    expect(await printed("set", "--days", "1")).toBe(
       `${what} of account ${account} are kept for 1 day, as set for this account.\n`,
     );
-    expect(await told("set", "--days", "0")).toMatch(zero);
+    expect(await printed("set", "--days", "0")).toMatch(zero);
     expect(await router.json(command, "retention", "show", ...of)).toEqual({
       account_id: account,
       days: 0,
       own: true,
     });
-    expect(await told("set")).toMatch(new RegExp(`for ${usual} days, as all`));
+    expect(await printed("set")).toMatch(new RegExp(`for ${usual} days, as all`));
   });
 });
 
@@ -162,7 +162,7 @@ describe("options", () => {
     [["adjustment", "add", "--account", "a", "--reason", "r", "--usd", "0"], /must not be zero/],
     [
       ["adjustment", "add", "--account", "a", "--reason", "r", "--usd", "-0.00001"],
-      /such as 12.50 or -12.50/,
+      /for example 12.50 or -12.50/,
     ],
     [["adjustment", "add", "--account", "a", "--usd", "-1"], /required option '--reason <text>'/],
     [["hold", "list", "--limit", "0"], /1 to 1000/],

@@ -84,7 +84,7 @@ describe("key update", () => {
 
   test("refuses what cannot be, in the service's own words or before anything is sent", async () => {
     const { id } = await mint();
-    await expectFailure(/^Name what is to change/, ...updating(id));
+    await expectFailure(/^Name a change/, ...updating(id));
     await expectFailure(/cannot be used with option/, ...updating(id, "--enable", "--disable"));
     await expectFailure(
       /cannot be used with option/,
@@ -96,7 +96,7 @@ describe("key update", () => {
     await expectFailure(/must be in the future/, ...updating(id, "--expires-at", "2001-01-01T00:00:00Z"));
     await expectFailure(/was not found/, ...updating(randomUUID(), "--disable"));
     const management = await mint("--management");
-    await expectFailure(/takes no cap/, ...updating(management.id, "--spend-limit", "1"));
+    await expectFailure(/has no spend limit/, ...updating(management.id, "--spend-limit", "1"));
   });
 
   test("whose fate is unknown says that it can be repeated", async () => {

@@ -14,7 +14,7 @@ const NAMES_ZONE = /(?:Z|[+-]\d\d:\d\d)$/;
 export function usdOf(text: string): Credits {
   const credits = parseCredits(text);
   if (credits === undefined || credits < 0n) {
-    throw new InvalidArgumentError(`It must be USD with ${AT_MOST}, such as 12.50.`);
+    throw new InvalidArgumentError(`It must be USD with ${AT_MOST}, for example 12.50.`);
   }
   return credits;
 }
@@ -30,7 +30,7 @@ export function positiveUsdOf(text: string): Credits {
 export function signedUsdOf(text: string): Credits {
   const credits = parseCredits(text);
   if (credits === undefined) {
-    throw new InvalidArgumentError(`It must be USD with ${AT_MOST}, such as 12.50 or -12.50.`);
+    throw new InvalidArgumentError(`It must be USD with ${AT_MOST}, for example 12.50 or -12.50.`);
   }
   if (credits === 0n) throw new InvalidArgumentError("It must not be zero.");
   return credits;
@@ -39,7 +39,7 @@ export function signedUsdOf(text: string): Credits {
 /** An ISO 8601 date or time, in UTC unless it names a zone, as Unix milliseconds. */
 export function instantOf(text: string): bigint {
   if (!instant.safeParse(text).success) {
-    throw new InvalidArgumentError("It must be ISO 8601, such as 2027-01-31 or 2027-01-31T18:00:00Z.");
+    throw new InvalidArgumentError("It must be ISO 8601, for example 2027-01-31 or 2027-01-31T18:00:00Z.");
   }
   return BigInt(Date.parse(text.includes("T") && !NAMES_ZONE.test(text) ? `${text}Z` : text));
 }
@@ -67,7 +67,7 @@ export function daysOf(text: string): number {
 /** A calendar day in UTC as YYYY-MM-DD. */
 export function dayOf(text: string): string {
   if (!z.iso.date().safeParse(text).success) {
-    throw new InvalidArgumentError("It must be a day as YYYY-MM-DD, such as 2027-01-31.");
+    throw new InvalidArgumentError("It must be a day as YYYY-MM-DD, for example 2027-01-31.");
   }
   return text;
 }

@@ -17,6 +17,7 @@ import { addLedgerCommands } from "./commands/ledger-commands.ts";
 import { addReconcileCommand } from "./commands/reconcile-command.ts";
 import { addRetentionCommands } from "./commands/retention-commands.ts";
 import { addRouteCommands } from "./commands/route-commands.ts";
+import { addWebhookCommands } from "./commands/webhook-commands.ts";
 import { sentenceOfFailure } from "./output/failure.ts";
 import { printable } from "./output/printable.ts";
 import { reachRouter } from "./router/router.ts";
@@ -37,14 +38,14 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
   let address: RouterAddress | undefined;
   const asJson = args.includes("--json");
   const program = new Command("cli")
-    .version(buildSentence(), "--version", "say which build this is")
+    .version(buildSentence(), "--version", "print the version")
     .usage("<noun> <verb> [options]")
     .description("Operates a running Generation Router.")
     .option("--json", "print JSON instead of text")
     .option("--data-dir <folder>", "data directory of the router (default: DATA_DIR, else ./.data)")
     .exitOverride()
     .configureOutput({ writeOut: io.stdout, writeErr: (text) => asJson || io.stderr(text) })
-    .showHelpAfterError("(--help lists what there is)");
+    .showHelpAfterError("(--help lists all commands)");
   const runsAlone: RunsAlone =
     (work) =>
     async (...args) => {
@@ -70,6 +71,7 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
   addConsoleCommands(program, runs);
   addRetentionCommands(program, runs);
   addRouteCommands(program, runs);
+  addWebhookCommands(program, runs);
   addDoctorCommand(program, runs);
   try {
     // Commander's own help knows the first word of a command only.
@@ -90,6 +92,6 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
 function messageOf(error: unknown, address: RouterAddress | undefined): string {
   if (error instanceof OperatorError) return error.message;
   if (!(error instanceof CommanderError)) return sentenceOfFailure(error, address);
-  if (error.code === "commander.help") return "Name a command; --help lists what there is.";
+  if (error.code === "commander.help") return "Name a command; --help lists all commands.";
   return error.message.replace(/^error: /, "");
 }

@@ -26,7 +26,7 @@ export interface OpenAccount extends Membership {
 export function useAccount(): OpenAccount {
   const { account } = useParams({ strict: false });
   const membership = useSession().accounts.find(({ account_id }) => account_id === account);
-  if (membership === undefined) throw new Error("No such account, or you are not a member of it.");
+  if (membership === undefined) throw new Error("The account does not exist, or you are not a member of it.");
   return { ...membership, may: (role) => mayActAs(membership.role, role) };
 }
 

@@ -66,7 +66,7 @@ describe.each(["openrouter/api/v1", "openai/v1"])("at /%s", (base) => {
         expect(others).toEqual([]);
         expect(call.function.name).toBe("get_weather");
         expect(JSON.parse(call.function.arguments)).toEqual(answer);
-        const told = await openai.chat.completions.create({
+        const continued = await openai.chat.completions.create({
           model,
           tools: chatTools,
           messages: [
@@ -75,8 +75,8 @@ describe.each(["openrouter/api/v1", "openai/v1"])("at /%s", (base) => {
             { role: "tool", tool_call_id: call.id, content: "18 degrees and sunny" },
           ],
         });
-        expect(told.choices[0]?.finish_reason).toBe("stop");
-        expect(told.choices[0]?.message.content).toContain("18 degrees and sunny");
+        expect(continued.choices[0]?.finish_reason).toBe("stop");
+        expect(continued.choices[0]?.message.content).toContain("18 degrees and sunny");
       }
     });
 
@@ -281,12 +281,12 @@ describe.each(["openrouter/api/v1", "openai/v1"])("at /%s", (base) => {
           call_id: call.call_id,
           output: "18 degrees and sunny",
         };
-        const told = await openai.responses.create({
+        const continued = await openai.responses.create({
           model,
           tools: responsesTools,
           input: [{ role: "user", content: question }, call, output],
         });
-        expect(told.output_text).toContain("18 degrees and sunny");
+        expect(continued.output_text).toContain("18 degrees and sunny");
       }
     });
 

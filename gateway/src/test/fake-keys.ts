@@ -1,6 +1,6 @@
 // FakeKeys is a keys service in memory: it resolves the secrets of a test, and counts its calls.
 import { randomBytes, randomUUID } from "node:crypto";
-import { makeKeySecret } from "@gr/identity";
+import { createKeySecret } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
 import { KeyKind, KeysService } from "@gr/proto/keys";
 import { implement } from "@gr/runtime";
@@ -20,7 +20,7 @@ export class FakeKeys {
 
   add(kind: "normal" | "management", options: { expiresAt?: number; accountId?: string } = {}): FakeKey {
     const { accountId = randomUUID() } = options;
-    const key = { secret: makeKeySecret(kind), keyId: randomUUID(), accountId };
+    const key = { secret: createKeySecret(kind), keyId: randomUUID(), accountId };
     this.put(kind, key, options);
     return key;
   }

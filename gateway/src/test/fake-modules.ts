@@ -32,7 +32,7 @@ export class Stage {
   /** Resolves when a request has entered the waiting route. */
   entered = Promise.withResolvers<void>();
   /** Resolved by the test: the waiting route continues. */
-  goOn = Promise.withResolvers<void>();
+  released = Promise.withResolvers<void>();
   /** Resolves when the client of the waiting request has disconnected. */
   left = Promise.withResolvers<void>();
   /** Directions of text requests with an ended connection to the module, or an ended exchange. */
@@ -40,7 +40,7 @@ export class Stage {
 
   reset(): void {
     this.entered = Promise.withResolvers();
-    this.goOn = Promise.withResolvers();
+    this.released = Promise.withResolvers();
     this.left = Promise.withResolvers();
   }
 }
@@ -102,7 +102,7 @@ function text(stage: Stage, path: string) {
       if (what === "wait") {
         request.reply.raw.once("close", () => stage.left.resolve());
         stage.entered.resolve();
-        await stage.goOn.promise;
+        await stage.released.promise;
       }
       if (what === "stream" || what === "break") {
         return request.reply.type("text/event-stream").send(Readable.from(events(stage, what)));
@@ -120,7 +120,7 @@ function* flood() {
 async function* events(stage: Stage, what: "stream" | "break") {
   yield "data: first\n\n";
   stage.entered.resolve();
-  await stage.goOn.promise;
+  await stage.released.promise;
   if (what === "break") throw new Error("lost the upstream");
   yield "data: second\n\n";
 }

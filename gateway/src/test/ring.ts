@@ -66,7 +66,7 @@ export async function startRing(
     stopModule,
     stopGateway: () => gateway.stop(),
     stop: async () => {
-      stage.goOn.resolve();
+      stage.released.resolve();
       await gateway.stop();
       await Promise.all([...split.keys()].map(stopModule));
     },

@@ -109,6 +109,8 @@ const request = (holdId: string): PlaceRequest => ({
 const refuseWith = (outcome: Outcome) => {
   answer = async (operations) => operations.map(() => outcome);
 };
+/** The hold of an account that every test uses. */
+const named = (holdId: string) => ({ holdId, accountId: "account" });
 const holdsOf = (operations: Operation[]) => operations.map(({ operation }) => operation.value?.holdId);
 
 async function errorOf(attempt: Promise<unknown>): Promise<ServiceError> {
@@ -123,14 +125,14 @@ async function errorOf(attempt: Promise<unknown>): Promise<ServiceError> {
 describe("operations", () => {
   test("arrive with every field", async () => {
     await billing.place(request("a"));
-    await billing.capture({ holdId: "a", credits: 7n, cost: 650_000_000n });
-    await billing.release("b", ReleaseReason.FAILED, 5n);
-    await billing.release("c", ReleaseReason.NOT_SENT);
+    await billing.capture({ ...named("a"), credits: 7n, cost: 650_000_000n });
+    await billing.release(named("b"), ReleaseReason.FAILED, 5n);
+    await billing.release(named("c"), ReleaseReason.NOT_SENT);
     expect(batches.flat().map(({ operation }) => operation)).toMatchObject([
       { case: "place", value: { ...request("a"), deadlineAt: 1_800_000_000_000n } },
-      { case: "capture", value: { holdId: "a", credits: 7n, costPicoUsd: 650_000_000n } },
-      { case: "release", value: { holdId: "b", reason: ReleaseReason.FAILED, costPicoUsd: 5n } },
-      { case: "release", value: { holdId: "c", reason: ReleaseReason.NOT_SENT, costPicoUsd: 0n } },
+      { case: "capture", value: { ...named("a"), credits: 7n, costPicoUsd: 650_000_000n } },
+      { case: "release", value: { ...named("b"), reason: ReleaseReason.FAILED, costPicoUsd: 5n } },
+      { case: "release", value: { ...named("c"), reason: ReleaseReason.NOT_SENT, costPicoUsd: 0n } },
     ]);
   });
 
@@ -293,8 +295,8 @@ describe("place is refused", () => {
 });
 
 describe("capture and release", () => {
-  const capture = () => billing.capture({ holdId: "a", credits: 1n, cost: 1n });
-  const release = () => billing.release("a", ReleaseReason.FAILED);
+  const capture = () => billing.capture({ ...named("a"), credits: 1n, cost: 1n });
+  const release = () => billing.release(named("a"), ReleaseReason.FAILED);
 
   test.each([
     ["capture", capture],

@@ -14,8 +14,6 @@ import {
   SpendPeriod,
 } from "@gr/proto/billing";
 import { createBatcher, currentSpan, inSpan, type ServiceClient, type Timer } from "@gr/runtime";
-import { BillingShards, shardOf } from "./billing-shards.ts";
-import { HeldWhere } from "./held-where.ts";
 
 export { ReleaseReason };
 
@@ -92,19 +90,18 @@ export interface KeptAnswer {
   readonly body: Uint8Array;
 }
 
-export interface CaptureRequest {
+/** Name of a hold. Billing finds the hold by its account. */
+export interface HoldName {
   readonly holdId: string;
+  readonly accountId: string;
+}
+
+export interface CaptureRequest extends HoldName {
   readonly credits: Credits;
   readonly cost: PicoUsd;
 }
 
-/** Amounts of the later capture of the hold. */
-export interface KeepRequest extends CaptureRequest {
-  readonly accountId: string;
-}
-
-export interface ExtendRequest {
-  readonly holdId: string;
+export interface ExtendRequest extends HoldName {
   /** New size of the whole hold. */
   readonly credits: Credits;
   /** Maximum size of the hold, as for a place. */
@@ -123,8 +120,7 @@ export type Extended =
   /** The hold is no longer open. */
   | { readonly kind: "resolved" };
 
-export interface NextAttemptRequest {
-  readonly holdId: string;
+export interface NextAttemptRequest extends HoldName {
   /** Number of the attempt that begins, from 2. */
   readonly attempt: number;
   readonly provider: string;
@@ -168,7 +164,7 @@ export interface Billing {
    * not be captured, and the answer is withheld from everybody.
    * @throws ServiceError outcome_unknown if the result is uncertain.
    */
-  keepAnswer(capture: KeepRequest, answer: KeptAnswer): Promise<boolean>;
+  keepAnswer(capture: CaptureRequest, answer: KeptAnswer): Promise<boolean>;
   /**
    * Finds the original of a request that would be refused now: a repeat is answered even if the rules have changed.
    * @returns the id of the earlier request. @throws ServiceError as place does because of its claim
@@ -197,7 +193,7 @@ export interface Billing {
    * Frees a hold, if there is one; `cost` is the amount that the upstream billed nevertheless.
    * @returns false if the hold was captured before: its customer is charged. @throws as capture
    */
-  release(holdId: string, reason: ReleaseReason, cost?: PicoUsd, provider?: string): Promise<boolean>;
+  release(hold: HoldName, reason: ReleaseReason, cost?: PicoUsd, provider?: string): Promise<boolean>;
   /** Enlarges or prolongs an open hold. @throws as capture */
   extend(request: ExtendRequest): Promise<Extended>;
   /**
@@ -215,36 +211,25 @@ export interface Billing {
 
 type OperationInit = MessageInitShape<typeof OperationSchema>;
 
-/**
- * @param ledger one, or several that each own a part of the accounts
- * @param clock waits between two tries of a booking
- */
-export function createBilling(
-  ledger: ServiceClient<typeof BillingService> | BillingShards,
-  clock: Timer,
-): Billing {
-  const shards = ledger instanceof BillingShards ? ledger : new BillingShards([ledger]);
-  // Each ledger has its own batches: a silent ledger delays no account of another.
-  const batches = shards.all.map((client) => batchesOf(client));
-  const heldWhere = new HeldWhere(batches.length);
-  const route = (operation: OperationInit): Promise<Outcome> => {
-    const { operation: one } = operation;
-    const ask = (shard: number) => (batches[shard] as (of: OperationInit) => Promise<Outcome>)(operation);
-    if (batches.length === 1) return ask(0);
-    if (one?.case !== "place") return heldWhere.find(one?.value?.holdId ?? "", ask);
-    const { holdId = "", accountId = "" } = one.value;
-    const shard = shardOf(accountId, batches.length);
-    heldWhere.remember(holdId, shard);
-    return ask(shard);
-  };
+/** @param clock waits between two tries of a booking */
+export function createBilling(ledger: ServiceClient<typeof BillingService>, clock: Timer): Billing {
+  const batch = createBatcher<OperationInit, Outcome>(
+    async (operations) => (await ledger.post({ operations })).outcomes,
+    {
+      maxBatch: MAX_BATCH,
+      maxQueue: MAX_QUEUE,
+      overflow: () => unavailable(undefined),
+      mayBeOfOne: (error) => !isSilence(error),
+    },
+  );
 
-  const post = (operation: OperationInit) =>
+  const post = (operation: OperationInit): Promise<Outcome> =>
     currentSpan() === undefined
-      ? route(operation)
+      ? batch(operation)
       : inSpan(
           `billing ${operation.operation?.case}`,
           () => ({}),
-          () => route(operation),
+          () => batch(operation),
         );
 
   /** Tries a booking up to `ATTEMPTS` times, with growing pauses. @throws ServiceError outcome_unknown */
@@ -279,18 +264,19 @@ export function createBilling(
       if (earlier !== undefined) return { earlier };
       return { held: mostCredits === undefined ? request.credits : outcome.heldCredits };
     },
-    capture: async ({ holdId, credits, cost }) => {
-      const value = { holdId, credits, costPicoUsd: cost };
+    capture: async ({ cost, ...capture }) => {
+      const value = { ...capture, costPicoUsd: cost };
       const { code } = await record({ operation: { case: "capture", value } }, CAPTURED);
       return code === OutcomeCode.DONE;
     },
-    release: async (holdId, reason, cost = 0n, provider = "") => {
-      const value = { holdId, reason, costPicoUsd: cost, provider };
+    release: async (hold, reason, cost = 0n, provider = "") => {
+      const value = { ...hold, reason, costPicoUsd: cost, provider };
       const { code } = await record({ operation: { case: "release", value } }, RELEASED);
       return code !== OutcomeCode.ALREADY_RESOLVED;
     },
-    extend: async ({ holdId, credits, mostCredits, deadlineAt }) => {
-      const value = { holdId, credits, ...upTo(mostCredits), deadlineAt: BigInt(deadlineAt) };
+    extend: async ({ mostCredits, deadlineAt, ...extend }) => {
+      const { credits } = extend;
+      const value = { ...extend, ...upTo(mostCredits), deadlineAt: BigInt(deadlineAt) };
       const outcome = await record({ operation: { case: "extend", value } }, EXTENDED);
       if (outcome.code === OutcomeCode.DONE) {
         return { kind: "extended", held: mostCredits === undefined ? credits : outcome.heldCredits };
@@ -304,81 +290,43 @@ export function createBilling(
       return code === OutcomeCode.DONE;
     },
     leaseExpired: async (service, limit, leaseMs) => {
-      const request = { service, limit: Math.ceil(limit / shards.all.length), leaseMs: BigInt(leaseMs) };
-      const answers = await Promise.allSettled(shards.all.map((client) => client.leaseExpiredHolds(request)));
-      const [failure, ...failures] = answers.filter((answer) => answer.status === "rejected");
-      // The leased holds of one ledger do not wait for another.
-      if (failure !== undefined && failures.length + 1 === answers.length) throw failure.reason;
-      return answers.flatMap((answer, shard) => {
-        if (answer.status === "rejected") return [];
-        return answer.value.holds.map((hold) => {
-          const { holdId, accountId, credits, provider, upstreamModel, deadlineAt, kept } = hold;
-          heldWhere.remember(holdId, shard);
-          return {
-            holdId,
-            accountId,
-            credits,
-            provider,
-            upstreamModel,
-            deadlineAt: Number(deadlineAt),
-            kept: kept && { credits: kept.credits, cost: kept.costPicoUsd },
-          };
-        });
-      });
+      const { holds } = await ledger.leaseExpiredHolds({ service, limit, leaseMs: BigInt(leaseMs) });
+      return holds.map(({ holdId, accountId, credits, provider, upstreamModel, deadlineAt, kept }) => ({
+        holdId,
+        accountId,
+        credits,
+        provider,
+        upstreamModel,
+        deadlineAt: Number(deadlineAt),
+        kept: kept && { credits: kept.credits, cost: kept.costPicoUsd },
+      }));
     },
-    keepAnswer: async ({ accountId, holdId, credits, cost }, { contentType, body }) => {
+    keepAnswer: async ({ cost, ...capture }, { contentType, body }) => {
       if (body.byteLength > MOST_KEPT_BYTES) return true;
-      const request = { holdId, credits, costPicoUsd: cost, contentType, body };
-      return insist(() =>
-        shards
-          .of(accountId)
-          .keepAnswer(request)
-          .then(() => true, falseIfResolved),
-      );
+      const request = { ...capture, costPicoUsd: cost, contentType, body };
+      return insist(() => ledger.keepAnswer(request).then(() => true, falseIfResolved));
     },
     findEarlier: async ({ accountId, spenderId, claim }) => {
-      const { outcome } = await shards
-        .of(accountId)
-        .judgeClaim({ accountId, spenderId, claim })
-        .catch((error) => {
-          throw unavailable(error);
-        });
+      const { outcome } = await ledger.judgeClaim({ accountId, spenderId, claim }).catch((error) => {
+        throw unavailable(error);
+      });
       return outcome && earlierHoldOf(outcome, clock.now());
     },
     maySpend: async ({ accountId, spenderId, claimKey, credits }) => {
       const request = { accountId, spenderId, ...(claimKey && { claimKey }), ...(credits && { credits }) };
-      const { outcome } = await shards
-        .of(accountId)
-        .checkSpender(request)
-        .catch((error) => {
-          throw unavailable(error);
-        });
+      const { outcome } = await ledger.checkSpender(request).catch((error) => {
+        throw unavailable(error);
+      });
       if (outcome !== undefined && outcome.code !== OutcomeCode.DONE) throw refusal(outcome, clock.now());
     },
     readAnswer: async (accountId, holdId) => {
-      const { answer } = await shards
-        .of(accountId)
-        .readAnswer({ accountId, holdId })
-        .catch((cause) => {
-          const message =
-            "The answer to this Idempotency-Key cannot be read at the moment; try again shortly.";
-          throw new ServiceError("service_unavailable", message, { retryAfterMs: CLAIM_RETRY_MS, cause });
-        });
+      const { answer } = await ledger.readAnswer({ accountId, holdId }).catch((cause) => {
+        const message = "The answer to this Idempotency-Key cannot be read at the moment; try again shortly.";
+        throw new ServiceError("service_unavailable", message, { retryAfterMs: CLAIM_RETRY_MS, cause });
+      });
       return answer;
     },
   };
-}
-
-function batchesOf(client: ServiceClient<typeof BillingService>) {
-  return createBatcher<OperationInit, Outcome>(
-    async (operations) => (await client.post({ operations })).outcomes,
-    {
-      maxBatch: MAX_BATCH,
-      maxQueue: MAX_QUEUE,
-      overflow: () => unavailable(undefined),
-      mayBeOfOne: (error) => !isSilence(error),
-    },
-  );
 }
 
 function upTo(mostCredits: Credits | undefined): { readonly mostCredits?: Credits } {
@@ -414,7 +362,7 @@ function unavailable(cause: unknown): ServiceError {
 /** Returns the error after a dispatch. The client must not repeat the request, because it may still be charged. */
 function notRecorded(cause: unknown): ServiceError {
   const message =
-    "The request was carried out, but what it costs could not be recorded in time, so its result is withheld. " +
+    "The request finished, but its cost could not be recorded in time, so its result is withheld. " +
     "It may still be charged; do not send it again before you have looked at your credits.";
   return new ServiceError("outcome_unknown", message, { cause });
 }
@@ -441,7 +389,7 @@ function refusal(outcome: Outcome, now: number): ServiceError {
       return outcome.suspended
         ? new ServiceError(
             "account_suspended",
-            "The operator has suspended this account, so it may spend nothing. Requests that run go on; ask the operator to lift it.",
+            "The operator has suspended this account, so it cannot spend. Running requests continue; ask the operator to lift the suspension.",
           )
         : invalidKey();
     case OutcomeCode.FREE_LIMIT_EXCEEDED:
@@ -465,8 +413,8 @@ function refusal(outcome: Outcome, now: number): ServiceError {
 
 function freeLimit({ resetsAt }: Outcome, now: number): ServiceError {
   const message =
-    "This account has made as many requests to free models as a day allows. " +
-    `It may make more from ${new Date(Number(resetsAt)).toISOString()}.`;
+    "This account has reached the daily limit of requests to free models. " +
+    `Further requests are possible from ${new Date(Number(resetsAt)).toISOString()}.`;
   const retryAfterMs = Math.max(0, Number(resetsAt) - now);
   return new ServiceError("free_limit_exceeded", message, { retryAfterMs });
 }

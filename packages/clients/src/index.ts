@@ -6,7 +6,7 @@ export {
   type Claim,
   createBilling,
   type ExtendRequest,
-  type KeepRequest,
+  type HoldName,
   type KeptAnswer,
   type LeasedHold,
   MOST_KEPT_BYTES,
@@ -14,7 +14,6 @@ export {
   type PlaceRequest,
   ReleaseReason,
 } from "./billing.ts";
-export { BillingShards, partOf, shardOf } from "./billing-shards.ts";
 export { type CatalogCopy, createCatalogCopy } from "./catalog-copy.ts";
 export {
   createTextLog,

@@ -21,7 +21,7 @@ export const keyRecord = z.object({
   total_spend: usd,
   total_requests: z.number().int(),
   last_used_on: z.string().nullable().describe("the last day, UTC, on which it was charged; null = none"),
-  available: usd.describe("what it can spend now: the lesser of its limit's rest and the balance"),
+  available: usd.describe("amount that the key can spend now: its remaining limit, at most the balance"),
   limited_by: z.enum(["key", "balance"]).nullable().describe("which of them binds; null = management key"),
 });
 export type KeyRecord = z.infer<typeof keyRecord>;
@@ -46,7 +46,7 @@ export const newKeyBody = z
     path: ["spend_limit_period"],
   })
   .refine(({ kind, spend_limit }) => kind === "normal" || spend_limit === null, {
-    error: "A management key spends nothing and takes no limit",
+    error: "A management key does not spend, so it has no spend limit; leave it out",
     path: ["spend_limit"],
   });
 
@@ -84,7 +84,9 @@ export const webToken = z.object({
 export const accountStanding = z.object({
   suspension: z
     .object({
-      since: time.nullable().describe("null = not known, as the reason: it was not done in the console"),
+      since: time
+        .nullable()
+        .describe("null = unknown, as the reason: the suspension was not made in the console"),
       reason: z.string().nullable(),
       contact: z.string().nullable().describe("an e-mail address or a URL of the operator, where one is set"),
     })
@@ -128,19 +130,22 @@ const topUpRange = `It must be from ${TOP_UP_MIN} to ${TOP_UP_MAX} USD`;
 
 export const paymentBody = z.strictObject({
   amount: z
-    .string({ error: 'It must be an amount of USD as a string, such as "25.00"' })
-    .regex(/^\d{1,11}(\.\d{1,2})?$/, 'It must be an amount of USD with at most two decimals, such as "25.00"')
+    .string({ error: 'It must be an amount of USD as a string, for example "25.00"' })
+    .regex(
+      /^\d{1,11}(\.\d{1,2})?$/,
+      'It must be an amount of USD with at most two decimals, for example "25.00"',
+    )
     .refine((usd) => Number(usd) >= TOP_UP_MIN && Number(usd) <= TOP_UP_MAX, topUpRange),
 });
 
 export const paymentStatus = z
   .enum(["pending", "completed", "failed", "refunded"])
-  .describe("pending: not paid yet, or on its way; failed: given up; refunded: as a whole");
+  .describe("pending: not paid, or not confirmed yet; failed: abandoned; refunded: the whole payment");
 export const payment = z.object({
   id: z.string(),
   amount: usd,
   status: paymentStatus,
-  reversed: usd.describe("of it, what refunds and disputes have taken back"),
+  reversed: usd.describe("part that refunds and disputes withdrew"),
   asked_by: z.string().describe("e-mail address"),
   created_at: time,
   changed_at: time.describe("when it got its status"),
@@ -159,13 +164,13 @@ export const ledgerLine = z.object({
   id: z.string(),
   at: time,
   kind: ledgerKind,
-  amount: usd.describe("above zero gave credit, below zero took it"),
+  amount: usd.describe("a positive amount added credit, a negative one withdrew it"),
   request_id: z.string().nullable().describe("of a charge"),
   model: z.string().nullable(),
   key_id: z.string().nullable().describe("web_token = the playground"),
-  source: z.string().nullable().describe("where a deposit came from"),
+  source: z.string().nullable().describe("source of a deposit"),
   reason: z.string().nullable().describe("of an adjustment"),
-  payment_id: z.string().nullable().describe("of a payment that the line came from"),
+  payment_id: z.string().nullable().describe("id of the payment behind the line"),
 });
 export type LedgerLine = z.infer<typeof ledgerLine>;
 export const ledgerPage = page(ledgerLine);

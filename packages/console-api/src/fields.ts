@@ -7,8 +7,11 @@ export const usd = z.string().regex(/^-?\d+\.\d{4}$/);
 
 /** USD that somebody types; more than four decimals would be an amount that nothing can cost. */
 export const usdInput = z
-  .string({ error: 'It must be an amount of USD as a string, such as "12.50"' })
-  .regex(/^\d{1,11}(\.\d{1,4})?$/, 'It must be an amount of USD with at most four decimals, such as "12.50"');
+  .string({ error: 'It must be an amount of USD as a string, for example "12.50"' })
+  .regex(
+    /^\d{1,11}(\.\d{1,4})?$/,
+    'It must be an amount of USD with at most four decimals, for example "12.50"',
+  );
 
 /** ISO 8601 in UTC, with milliseconds. */
 export const time = z.string().meta({ format: "date-time" });

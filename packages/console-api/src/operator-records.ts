@@ -13,10 +13,10 @@ const reason = z
   .refine((text) => !text.includes("\0") && text.isWellFormed(), "It must be Unicode text without NUL");
 /** Amounts below zero remove credit. */
 const signedUsd = z
-  .string({ error: 'It must be an amount of USD as a string, such as "-12.50"' })
+  .string({ error: 'It must be an amount of USD as a string, for example "-12.50"' })
   .regex(
     /^-?\d{1,10}(\.\d{1,4})?$/,
-    'It must be an amount of USD with at most four decimals, such as "-12.50"',
+    'It must be an amount of USD with at most four decimals, for example "-12.50"',
   );
 
 export const depositBody = z.strictObject({ id: bookingId, amount: usdInput, reason });
@@ -36,7 +36,7 @@ export type FoundAccountRecord = z.infer<typeof foundAccount>;
 export const foundAccountPage = page(foundAccount);
 
 export const operatedAccount = foundAccount.extend({
-  is_suspended: z.boolean().describe("it may spend nothing; its keys go on reading"),
+  is_suspended: z.boolean().describe("the account cannot spend; its keys can still read"),
   balance: usd,
   deposited: usd,
   held: usd,

@@ -19,13 +19,13 @@ export const sessionState = z.object({
   sends_mail: z
     .boolean()
     .describe("false = no mail server is set: links are shown to the operator, and invitations show theirs"),
-  is_operator: z.boolean().describe("may use the operator area; no role of an account gives that"),
+  is_operator: z.boolean().describe("may use the operator area; no role of an account includes it"),
   single_sign_on: z
     .string()
     .nullable()
-    .describe("what the issuer is called where people may sign in; null = none is set"),
+    .describe("name of the issuer for single sign-on; null = no issuer is configured"),
   takes_passkeys: z.boolean().describe("false = switched off, or browsers would refuse them at this address"),
-  takes_payments: z.boolean().describe("false = only the operator gives credits"),
+  takes_payments: z.boolean().describe("false = only the operator adds credits"),
 });
 export type SessionState = z.infer<typeof sessionState>;
 
@@ -49,7 +49,7 @@ export const oidcAnswer = z.object({
     .string({ error: "It must be the query that the issuer has sent along" })
     .min(1)
     .max(8_000)
-    .describe("such as code=…&state=…, as it is"),
+    .describe("query of the redirect, unchanged, for example code=…&state=…"),
 });
 export const identity = z.object({
   id: z.string(),
@@ -68,7 +68,7 @@ const passkeyAnswer = z.looseObject(
     type: z.literal("public-key"),
     response: z.looseObject({ clientDataJSON: z.string() }),
   },
-  { error: "It must be what the browser has answered" },
+  { error: "It must be the answer of the browser" },
 );
 export const passkeySignIn = z.object({ passkey: passkeyAnswer });
 export const newPasskeyBody = z.object({ name, passkey: passkeyAnswer });
@@ -129,8 +129,8 @@ export const auditEntry = z.object({
   id: z.string(),
   at: time,
   actor: z.string().nullable().describe("e-mail address; null = the operator"),
-  action: z.string().describe("such as key.created, member.role_changed"),
-  subject: z.string().nullable().describe("id of what was changed"),
+  action: z.string().describe("for example key.created, member.role_changed"),
+  subject: z.string().nullable().describe("id of the changed object"),
   detail: z.record(z.string(), z.string()),
   address: z.string().nullable(),
 });

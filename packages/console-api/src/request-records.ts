@@ -29,7 +29,7 @@ const asked = {
   error: z
     .object({ message: z.string(), type: z.string(), code: z.string().nullable() })
     .nullable()
-    .describe("what its caller was told"),
+    .describe("error that the client received"),
   created_at: time,
   finished_at: time.nullable(),
   charged: usd.nullable().describe("null while it runs"),
@@ -39,7 +39,7 @@ export const generation = z.object({
   ...asked,
   kind: z.enum(["image", "video"]),
   parameters: z.object({
-    prompt: z.string().nullable().describe("null = not kept, or removed"),
+    prompt: z.string().nullable().describe("null = not stored, or deleted"),
     count: z.number().int(),
     size: z.string().nullable(),
     quality: z.string().nullable(),
@@ -49,17 +49,13 @@ export const generation = z.object({
     output_format: z.string(),
     response_format: z.string(),
   }),
-  progress: z
-    .number()
-    .int()
-    .nullable()
-    .describe("percent, while it runs and where its provider says how far it is"),
+  progress: z.number().int().nullable().describe("percent while it runs, if its provider reports progress"),
   urls: z.array(z.string()).describe("empty unless it succeeded and its files are kept"),
   preview_urls: z
     .array(z.string().nullable())
     .describe("a small picture of each file, in the order of urls; null where there is none"),
-  is_deleted: z.boolean().describe("its files and its prompt were removed"),
-  is_expired: z.boolean().describe("its files had been kept as long as files are kept, and were removed"),
+  is_deleted: z.boolean().describe("its files and its prompt were deleted"),
+  is_expired: z.boolean().describe("its files were older than the retention period and were deleted"),
 });
 export type GenerationRecord = z.infer<typeof generation>;
 
@@ -70,22 +66,26 @@ export const textRequest = z.object({
   api: z
     .enum(["chat", "responses"])
     .nullable()
-    .describe("null = only what it cost is known, as of the next ones"),
+    .describe("null = only the cost is known, also in the fields below"),
   stream: z.boolean().nullable(),
   user: z.string().nullable().describe("the `user` of its body"),
-  took_ms: z.number().int().nullable().describe("from its arrival to its end"),
-  first_byte_ms: z.number().int().nullable().describe("from its arrival to the first byte of its stream"),
+  took_ms: z.number().int().nullable().describe("milliseconds from its arrival to its end"),
+  first_byte_ms: z
+    .number()
+    .int()
+    .nullable()
+    .describe("milliseconds from its arrival to the first byte of its stream"),
   finish_reason: z.string().nullable().describe("the provider's word"),
   attempts: z
     .array(
       z.object({
         provider: z.string(),
         model: z.string().describe("its name there"),
-        outcome: z.string().describe("delivered, or why it was not"),
+        outcome: z.string().describe("outcome: delivered, or the reason of the failure"),
         took_ms: z.number().int(),
       }),
     )
-    .describe("all that were asked for it, in order"),
+    .describe("all providers of the request, in order"),
   usage: z
     .object({
       input_tokens: tokens,
@@ -100,7 +100,7 @@ export const textRequest = z.object({
       tool_calls: z.record(z.string(), z.number().int()),
     })
     .nullable()
-    .describe("what was metered; parts such as cached tokens count within their whole"),
+    .describe("metered units; parts, for example cached tokens, count within their whole"),
 });
 export type TextRequestRecord = z.infer<typeof textRequest>;
 
@@ -155,18 +155,18 @@ export const requestPrice = z.object({
         amount: exactUsd,
       }),
     )
-    .describe("lines and adjustments add up to what was charged, to the last digit"),
+    .describe("lines and adjustments add up to the charge, to the last digit"),
   charged: usd,
 });
 export type RequestPrice = z.infer<typeof requestPrice>;
 
 export const wholeRequest = z.object({
   request: requestRecord,
-  price: requestPrice.nullable().describe("how the charge came about; null while it runs"),
+  price: requestPrice.nullable().describe("calculation of the charge; null while the request runs"),
 });
 
 export const removedMedia = z.object({
   is_given_up: z
     .boolean()
-    .describe("it ran: its files are removed when it ends, if it was not stopped in time"),
+    .describe("it was running: its files are deleted at its end, if it was not stopped in time"),
 });

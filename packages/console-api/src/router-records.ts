@@ -5,14 +5,14 @@ import { time, usd } from "./fields.ts";
 export const openRequest = z.object({
   id: z.string(),
   account_id: z.string(),
-  service: z.string().describe("which service works on it, or looks up what became of it"),
-  provider: z.string().describe("who was asked last"),
+  service: z.string().describe("service that works on the request, or looks up its outcome"),
+  provider: z.string().describe("provider of the last attempt"),
   attempt: z.number().int().describe("from 1"),
   model: z.string(),
   held: usd,
   placed_at: time,
   deadline_at: time.describe("from then on its outcome is looked up at the provider"),
-  is_overdue: z.boolean().describe("its deadline has passed, and nobody knows yet what became of it"),
+  is_overdue: z.boolean().describe("its deadline has passed, and its outcome is still unknown"),
 });
 export type OpenRequestRecord = z.infer<typeof openRequest>;
 export const openRequests = z.object({
@@ -26,15 +26,15 @@ export const routerProviders = z.object({
   providers: z.array(
     z.object({
       name: z.string(),
-      images: count.describe("models that make images"),
+      images: count.describe("number of models that generate images"),
       videos: count,
       texts: count,
-      alone: count.describe("models that nobody else serves"),
+      alone: count.describe("models that no other provider serves"),
     }),
   ),
   text_import: z.object({
     state: z.enum(["none", "running", "done", "failed"]).describe("none = no text upstream is configured"),
-    problem: z.string().nullable().describe("why the last import failed"),
+    problem: z.string().nullable().describe("reason of the last failed import"),
   }),
 });
 export type RouterProviders = z.infer<typeof routerProviders>;
@@ -42,7 +42,7 @@ export type RouterProviders = z.infer<typeof routerProviders>;
 export const catalogueChanges = z.object({
   added: z.array(z.string()),
   removed: z.array(z.string()),
-  repriced: z.array(z.string()).describe("ids of models whose price is another one"),
+  repriced: z.array(z.string()).describe("ids of models with a changed price"),
   notes: z.array(z.string()),
 });
 export type CatalogueChanges = z.infer<typeof catalogueChanges>;
@@ -69,7 +69,7 @@ export const routerStatements = z.object({
     z.object({
       name: z.string(),
       is_read: z.boolean().describe("the console reads it every day; false = from CSV files only"),
-      problem: z.string().nullable().describe("why the last try read nothing"),
+      problem: z.string().nullable().describe("reason why the last try failed"),
       comparison: statementComparison.nullable().describe("null until the first daily comparison"),
     }),
   ),

@@ -3,50 +3,50 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { checksumOf, isWellFormedKey, KEY_PREFIX, looksLikeWebToken, makeKeySecret } from "./key-format.ts";
+import { checksumOf, createKeySecret, isWellFormedKey, KEY_PREFIX, looksLikeWebToken } from "./key-format.ts";
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const kind = fc.constantFrom("normal" as const, "management" as const);
-const secret = kind.map(makeKeySecret);
+const secret = kind.map(createKeySecret);
 
 describe("a key", () => {
   test("is well formed when it is made, and begins with its kind", () => {
     fc.assert(
       fc.property(kind, (of) => {
-        const made = makeKeySecret(of);
-        expect(made).toMatch(/^gr_(live|mgmt)_[0-9A-Za-z]{36}$/);
-        expect(made.startsWith(KEY_PREFIX[of])).toBe(true);
-        expect(isWellFormedKey(made)).toBe(true);
+        const fresh = createKeySecret(of);
+        expect(fresh).toMatch(/^gr_(live|mgmt)_[0-9A-Za-z]{36}$/);
+        expect(fresh.startsWith(KEY_PREFIX[of])).toBe(true);
+        expect(isWellFormedKey(fresh)).toBe(true);
       }),
     );
   });
 
   test("is never made twice", () => {
-    const made = Array.from({ length: 2_000 }, () => makeKeySecret("normal"));
-    expect(new Set(made).size).toBe(made.length);
+    const fresh = Array.from({ length: 2_000 }, () => createKeySecret("normal"));
+    expect(new Set(fresh).size).toBe(fresh.length);
   });
 
   test("uses every character of the alphabet", () => {
-    const used = new Set(Array.from({ length: 300 }, () => makeKeySecret("normal").slice(8, 38)).join(""));
+    const used = new Set(Array.from({ length: 300 }, () => createKeySecret("normal").slice(8, 38)).join(""));
     expect([...used].sort().join("")).toBe([...BASE62].sort().join(""));
   });
 
   test("with one character mistyped is refused", () => {
     fc.assert(
-      fc.property(secret, fc.nat(43), fc.constantFrom(...BASE62), (made, at, typed) => {
-        const position = at % made.length;
-        fc.pre(made[position] !== typed);
-        expect(isWellFormedKey(made.slice(0, position) + typed + made.slice(position + 1))).toBe(false);
+      fc.property(secret, fc.nat(43), fc.constantFrom(...BASE62), (fresh, at, typed) => {
+        const position = at % fresh.length;
+        fc.pre(fresh[position] !== typed);
+        expect(isWellFormedKey(fresh.slice(0, position) + typed + fresh.slice(position + 1))).toBe(false);
       }),
     );
   });
 
   test("with two neighbours swapped is refused", () => {
     fc.assert(
-      fc.property(secret, fc.integer({ min: 8, max: 42 }), (made, at) => {
-        const [one = "", other = ""] = [made[at], made[at + 1]];
+      fc.property(secret, fc.integer({ min: 8, max: 42 }), (fresh, at) => {
+        const [one = "", other = ""] = [fresh[at], fresh[at + 1]];
         fc.pre(one !== other);
-        expect(isWellFormedKey(made.slice(0, at) + other + one + made.slice(at + 2))).toBe(false);
+        expect(isWellFormedKey(fresh.slice(0, at) + other + one + fresh.slice(at + 2))).toBe(false);
       }),
     );
   });
@@ -66,8 +66,8 @@ describe("a key", () => {
   });
 
   test("has nothing around it", () => {
-    const made = makeKeySecret("normal");
-    for (const text of [` ${made}`, `${made} `, `${made}\n`, `${made}x`, `x${made}`]) {
+    const fresh = createKeySecret("normal");
+    for (const text of [` ${fresh}`, `${fresh} `, `${fresh}\n`, `${fresh}x`, `x${fresh}`]) {
       expect(isWellFormedKey(text)).toBe(false);
     }
   });
@@ -116,7 +116,7 @@ describe("a web token", () => {
       ` ${token}`,
       tokenOf({ sub: "a" }, randomBytes(32)),
       tokenOf({ sub: "a".repeat(1_024) }),
-      makeKeySecret("normal"),
+      createKeySecret("normal"),
     ]) {
       expect(looksLikeWebToken(text)).toBe(false);
     }

@@ -18,7 +18,7 @@ const LONGEST_WEB_TOKEN = 1_024;
 const WEB_TOKEN = /^eyJ[\w-]+\.eyJ[\w-]+\.[\w-]{85}[AQgw]$/;
 
 /** A new secret with about 178 bits of randomness. */
-export function makeKeySecret(kind: keyof typeof KEY_PREFIX): string {
+export function createKeySecret(kind: keyof typeof KEY_PREFIX): string {
   const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join("");
   const body = KEY_PREFIX[kind] + random;
   return body + checksumOf(body);
@@ -26,11 +26,11 @@ export function makeKeySecret(kind: keyof typeof KEY_PREFIX): string {
 
 /** CRC32 of the text in 6 base62 digits, most significant first. */
 export function checksumOf(body: string): string {
-  let rest = crc32(body);
+  let remainder = crc32(body);
   let digits = "";
   for (let i = 0; i < CHECKSUM_LENGTH; i += 1) {
-    digits = (ALPHABET[rest % ALPHABET.length] ?? "") + digits;
-    rest = Math.floor(rest / ALPHABET.length);
+    digits = (ALPHABET[remainder % ALPHABET.length] ?? "") + digits;
+    remainder = Math.floor(remainder / ALPHABET.length);
   }
   return digits;
 }

@@ -16,15 +16,15 @@ export function acceptsTogether(
   asked: AskedTogether,
 ): boolean {
   if (combinations.length === 0) return true;
-  const brought = asked.inputImages ?? 0;
-  const brings = brought > 0;
+  const inputs = asked.inputImages ?? 0;
+  const hasInput = inputs > 0;
   return combinations.some(
     ({ sizes, qualities, seconds, inputImages, maxInputImages }) =>
       isOneOf(sizes, asked.size) &&
       isOneOf(qualities, asked.quality) &&
       isOneOf(seconds, asked.seconds) &&
-      (inputImages ?? brings) === brings &&
-      (maxInputImages === 0 || brought <= maxInputImages),
+      (inputImages ?? hasInput) === hasInput &&
+      (maxInputImages === 0 || inputs <= maxInputImages),
   );
 }
 

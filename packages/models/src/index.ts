@@ -4,7 +4,7 @@ export { type AskedTogether, acceptsTogether, type DefaultValues, defaultsOf } f
 export { acceptedInputs, needsImage, TAKES_IMAGES } from "./inputs.ts";
 export { ModelIds } from "./model-ids.ts";
 export {
-  goesByInputPixels,
+  dependsOnInputPixels,
   isExact,
   linesOfRequest,
   priceOf,

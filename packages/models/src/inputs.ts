@@ -35,7 +35,7 @@ export function acceptedInputs({ capabilities, limits }: Pick<Model, "capabiliti
 } {
   const has = (capability: string) => capabilities.includes(capability);
   if (!capabilities.some((capability) => TAKES_IMAGES.has(capability))) return { image: 0, mask: 0 };
-  const unsaid = TAKES_SEVERAL.some(has) ? MOST_IMAGES : has("first-last-frame") ? 2 : 1;
-  const image = Math.min(limits?.inputImages || unsaid, MOST_IMAGES);
+  const usualImages = TAKES_SEVERAL.some(has) ? MOST_IMAGES : has("first-last-frame") ? 2 : 1;
+  const image = Math.min(limits?.inputImages || usualImages, MOST_IMAGES);
   return { image, mask: has("mask") ? 1 : 0 };
 }

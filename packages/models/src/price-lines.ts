@@ -123,11 +123,11 @@ export function linesOfTokens(whole: TokenPrice, meters: TokenMeters): PriceLine
   const image = count(meters.imageInputTokens ?? 0);
   const audio = count(meters.audioInputTokens ?? 0);
   const reasoning = count(meters.reasoningTokens ?? 0);
-  const made = count(meters.imageOutputTokens ?? 0);
+  const drawn = count(meters.imageOutputTokens ?? 0);
   const spoken = count(meters.audioOutputTokens ?? 0);
   // If a part is larger than its whole, the provider has miscounted the whole. The parts are billed then.
   const plainInput = atLeastZero(count(meters.inputTokens) - cached - written - kept - image - audio);
-  const plainOutput = atLeastZero(count(meters.outputTokens) - reasoning - made - spoken);
+  const plainOutput = atLeastZero(count(meters.outputTokens) - reasoning - drawn - spoken);
   const { toolCalls = {} } = meters;
   const lines = [
     { unit: "input_tokens", count: plainInput, picoUsd: input },
@@ -138,7 +138,7 @@ export function linesOfTokens(whole: TokenPrice, meters: TokenMeters): PriceLine
     { unit: "audio_input_tokens", count: audio, picoUsd: price.audioInputPicoUsd ?? input },
     { unit: "output_tokens", count: plainOutput, picoUsd: output },
     { unit: "reasoning_tokens", count: reasoning, picoUsd: price.reasoningPicoUsd ?? output },
-    { unit: "image_output_tokens", count: made, picoUsd: price.imageOutputPicoUsd ?? output },
+    { unit: "image_output_tokens", count: drawn, picoUsd: price.imageOutputPicoUsd ?? output },
     { unit: "audio_output_tokens", count: spoken, picoUsd: price.audioOutputPicoUsd ?? output },
     ...price.toolFees.map(({ call, picoUsd }) => ({
       unit: call,

@@ -11,7 +11,7 @@ import {
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import {
-  goesByInputPixels,
+  dependsOnInputPixels,
   priceOf,
   priceOfClip,
   priceOfImageRequest,
@@ -291,7 +291,7 @@ describe("input images", () => {
 
   test("matter with their pixels only to prices that count them by area", () => {
     const goes = (rule: NonNullable<MessageInitShape<typeof PriceSchema>["rule"]>) =>
-      goesByInputPixels(create(PriceSchema, { rule }));
+      dependsOnInputPixels(create(PriceSchema, { rule }));
     const inputs = { unitPixels: 1_000n };
     for (const kind of ["image", "megapixel", "second", "clip"] as const) {
       expect([
@@ -306,7 +306,7 @@ describe("input images", () => {
       false,
       false,
     ]);
-    expect(goesByInputPixels(undefined)).toBe(false);
+    expect(dependsOnInputPixels(undefined)).toBe(false);
   });
 
   test("are free, and cost, on every basis", () => {
@@ -426,17 +426,17 @@ describe("tokens", () => {
     audio: count,
     answer: count,
     reasoning: count,
-    made: count,
+    drawn: count,
   });
   const metersOf = (used: typeof parts extends fc.Arbitrary<infer Parts> ? Parts : never) => ({
     inputTokens: used.plain + used.cached + used.written + used.image + used.audio,
-    outputTokens: used.answer + used.reasoning + used.made,
+    outputTokens: used.answer + used.reasoning + used.drawn,
     cachedInputTokens: used.cached,
     cacheWriteTokens: used.written,
     imageInputTokens: used.image,
     audioInputTokens: used.audio,
     reasoningTokens: used.reasoning,
-    imageOutputTokens: used.made,
+    imageOutputTokens: used.drawn,
   });
 
   test("cost the sum of their meters, each at its own price, exactly", () => {
@@ -450,7 +450,7 @@ describe("tokens", () => {
           BigInt(used.audio) * price.audioInputPicoUsd +
           BigInt(used.answer) * price.outputPicoUsd +
           BigInt(used.reasoning) * price.reasoningPicoUsd +
-          BigInt(used.made) * price.imageOutputPicoUsd +
+          BigInt(used.drawn) * price.imageOutputPicoUsd +
           price.requestPicoUsd;
         expect(priceOfTokens(create(TokenPriceSchema, price), metersOf(used))).toBe(expected);
       }),

@@ -54,9 +54,9 @@ export function isExact({ rule }: Price): boolean {
 }
 
 /** Returns true if the price depends on the pixels of input images. */
-export function goesByInputPixels(price: Price | undefined): boolean {
+export function dependsOnInputPixels(price: Price | undefined): boolean {
   const rule = price?.rule;
-  if (rule?.case === "reported") return goesByInputPixels(rule.value.most);
+  if (rule?.case === "reported") return dependsOnInputPixels(rule.value.most);
   const counts =
     rule?.case === "image" || rule?.case === "megapixel" || rule?.case === "second" || rule?.case === "clip";
   return counts && (rule.value.inputs?.unitPixels ?? 0n) > 0n;

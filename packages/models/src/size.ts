@@ -18,16 +18,16 @@ export function parseSize(text: string): Size | undefined {
 export function acceptsSize(model: Pick<Model, "sizes" | "customSize">, text: string): boolean {
   if (model.sizes.includes(text)) return true;
   const size = parseSize(text);
-  return size !== undefined && model.customSize !== undefined && liesWithin(model.customSize, size);
+  return size !== undefined && model.customSize !== undefined && isWithin(model.customSize, size);
 }
 
 /** Returns true if the provider of a route can create the size. */
 export function makesSize({ sizeLimits }: Pick<Route, "sizeLimits">, text: string): boolean {
   const size = parseSize(text);
-  return sizeLimits === undefined || size === undefined || liesWithin(sizeLimits, size);
+  return sizeLimits === undefined || size === undefined || isWithin(sizeLimits, size);
 }
 
-function liesWithin(bounds: CustomSize, size: Size): boolean {
+function isWithin(bounds: CustomSize, size: Size): boolean {
   const { edgeMultiple, minEdge, maxEdge, minPixels, maxPixels, maxRatio } = bounds;
   const shorter = Math.min(size.width, size.height);
   const longer = Math.max(size.width, size.height);

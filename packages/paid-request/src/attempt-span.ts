@@ -26,7 +26,7 @@ export function inAttemptSpan<K extends Kinds>(
   const describe = () => ({ kind: SpanKind.CLIENT, attributes: attributesOf(names, order, route, number) });
   return inSpan(`${names.operation} ${route.upstreamModel}`, describe, async (span) => {
     const end = await attempt();
-    if (span !== undefined) tellEnd(span, names, end);
+    if (span !== undefined) recordEnd(span, names, end);
     return end;
   });
 }
@@ -51,7 +51,7 @@ function factsOf({ id, model, accountId, keyId }: Order): Attributes {
   return { "gr.request.id": id, "gr.model": model, "gr.account.id": accountId, "gr.key.id": keyId };
 }
 
-function tellEnd<K extends Kinds>(
+function recordEnd<K extends Kinds>(
   span: Span,
   { tokensOf }: AttemptNames<K>,
   end: AttemptEnd<K> | Broken<K>,

@@ -37,7 +37,7 @@ export interface Searched {
   /** The provider's own id; empty if the provider sent none. */
   readonly billId: string;
   /** The order's `severalBills`. */
-  readonly severalBills: boolean | undefined;
+  readonly hasSeveralBills: boolean | undefined;
   /** The cost that our books hold already; undefined while the hold is open. */
   readonly booked: PicoUsd | undefined;
   readonly cover: Cover;
@@ -75,7 +75,7 @@ export class BillSearch<K extends Kinds> {
   /** @param found ends the request with the cost that was found */
   forOpen(searched: Searched, found: (released: Released) => Promise<void>): void {
     void this.#search(searched, this.#pauses.open, (cost) => {
-      const message = "the provider billed it, and nobody got its answer";
+      const message = "the provider billed it, and no client received its answer";
       return found({
         kind: "released",
         reason: ReleaseReason.FAILED,
@@ -109,7 +109,7 @@ export class BillSearch<K extends Kinds> {
   }
 
   async #search(
-    { id, route, billId, severalBills, booked: before, cover }: Searched,
+    { id, route, billId, hasSeveralBills, booked: before, cover }: Searched,
     pauses: readonly number[],
     book: (cost: PicoUsd, more: PicoUsd) => Promise<void>,
   ): Promise<void> {
@@ -130,7 +130,7 @@ export class BillSearch<K extends Kinds> {
           booked = cost;
         }
         // With several bills, the first one found may not be all.
-        if (severalBills !== true) return;
+        if (hasSeveralBills !== true) return;
       }
     } finally {
       this.#running -= 1;
@@ -167,9 +167,9 @@ export class BillSearch<K extends Kinds> {
 
   /** Returns a booking for a hold that is resolved or at a later attempt: billing books any surplus as late. */
   #late(
-    { id, route }: Searched,
+    { id, route, cover: { accountId } }: Searched,
     book = (cost: PicoUsd): Promise<unknown> =>
-      this.#billing.release(id, ReleaseReason.FAILED, cost, route.provider),
+      this.#billing.release({ accountId, holdId: id }, ReleaseReason.FAILED, cost, route.provider),
   ) {
     return async (cost: PicoUsd, more: PicoUsd) => {
       await book(cost);

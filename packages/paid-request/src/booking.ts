@@ -1,7 +1,7 @@
 // Booking turns the end of a request into money. The record decides first, as one change with one winner. Billing
 // follows the record, so each later process sends billing the same ending.
 import type { Billing } from "@gr/clients";
-import type { Ending } from "./order.ts";
+import type { Ending, Order } from "./order.ts";
 import type { Kinds, PaidRequestEvents, RequestRecord } from "./ports.ts";
 
 /**
@@ -25,16 +25,22 @@ export class Booking<K extends Kinds> {
   /** Ends a request. @param product the answer, if this process produced it. @throws if the booking is uncertain */
   async end(order: K["order"], ending: Ending, product: K["product"] | undefined): Promise<Booked> {
     const recorded = await this.#record.end(order, ending, product);
-    return recorded === "recorded" ? this.book(order.id, ending) : recorded;
+    return recorded === "recorded" ? this.book(order, ending) : recorded;
   }
 
   /** Books the recorded ending at billing; may be repeated. @throws ServiceError if billing cannot be reached */
-  async book(id: string, ending: Ending): Promise<"booked" | "refused"> {
+  async book(
+    { id, accountId }: Pick<Order, "id" | "accountId">,
+    ending: Ending,
+  ): Promise<"booked" | "refused"> {
     let asRecorded = true;
     if (ending.kind === "captured") {
       const { charge: credits, cost } = ending.bill;
-      asRecorded = await this.#billing.capture({ holdId: id, credits, cost });
-    } else await this.#billing.release(id, ending.reason, ending.cost, ending.provider);
+      asRecorded = await this.#billing.capture({ accountId, holdId: id, credits, cost });
+    } else {
+      const { reason, cost, provider } = ending;
+      await this.#billing.release({ accountId, holdId: id }, reason, cost, provider);
+    }
     // The money is booked. Without the mark, a later round books it again, with no effect.
     try {
       await this.#record.booked(id, asRecorded);

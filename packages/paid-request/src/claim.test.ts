@@ -15,10 +15,10 @@ const claim = (
   endpoint = ENDPOINT,
   claimant: Claimant = { keyId: "1" },
 ) => claimOf(key === undefined ? {} : { "idempotency-key": key }, endpoint, claimant, () => content, WORK);
-const digestsOf = (made: Claim | undefined) =>
-  made && [made.key, made.fingerprint].map((digest) => Buffer.from(digest).toString("hex"));
+const digestsOf = (claims: Claim | undefined) =>
+  claims && [claims.key, claims.fingerprint].map((digest) => Buffer.from(digest).toString("hex"));
 
-const hex = async (made: Promise<Claim | undefined>) => digestsOf(await made);
+const hex = async (claims: Promise<Claim | undefined>) => digestsOf(await claims);
 
 const keys = fc
   .array(fc.integer({ min: 0x20, max: 0x7e }), { minLength: 1, maxLength: 255 })
@@ -47,10 +47,10 @@ test("a request without the header claims nothing, and nothing is read of it", a
 test("the same key, endpoint and content are the same claim, of two digests", async () => {
   await fc.assert(
     fc.asyncProperty(keys, parts, async (key, content) => {
-      const made = await claim(key, content);
-      expect(made?.key).toHaveLength(32);
-      expect(made?.fingerprint).toHaveLength(32);
-      expect(await hex(claim(key, content))).toEqual(digestsOf(made));
+      const claims = await claim(key, content);
+      expect(claims?.key).toHaveLength(32);
+      expect(claims?.fingerprint).toHaveLength(32);
+      expect(await hex(claim(key, content))).toEqual(digestsOf(claims));
     }),
   );
 });
@@ -71,22 +71,22 @@ describe("another claim is made", () => {
       { keyId: "a", personId: "p" },
       { keyId: "a", personId: "q" },
     ];
-    const made = await Promise.all(
+    const claims = await Promise.all(
       claimants.map((claimant) => hex(claim("k", ["body"], ENDPOINT, claimant))),
     );
-    expect(new Set(made.map((each) => each?.[0])).size).toBe(claimants.length);
-    expect(new Set(made.map((each) => each?.[1])).size).toBe(1);
+    expect(new Set(claims.map((each) => each?.[0])).size).toBe(claimants.length);
+    expect(new Set(claims.map((each) => each?.[1])).size).toBe(1);
   });
 
   test("not by another token of the same person, nor by a key that was asked for twice", async () => {
     for (const claimant of [{ keyId: "a", personId: "p" }, { keyId: "a" }]) {
-      const made = await hex(claim("k", [], ENDPOINT, { ...claimant }));
-      expect(made).toEqual(await hex(claim("k", [], ENDPOINT, claimant)));
+      const claims = await hex(claim("k", [], ENDPOINT, { ...claimant }));
+      expect(claims).toEqual(await hex(claim("k", [], ENDPOINT, claimant)));
     }
   });
 
   test("by another key, also where key and endpoint run together", async () => {
-    const keyOf = async (...made: Parameters<typeof claim>) => (await hex(claim(...made)))?.[0];
+    const keyOf = async (...claims: Parameters<typeof claim>) => (await hex(claim(...claims)))?.[0];
     expect(await keyOf("b", [], "/v1/a")).not.toBe(await keyOf("ab", [], "/v1/"));
     await fc.assert(
       fc.asyncProperty(keys, keys, async (one, other) => {
@@ -97,8 +97,8 @@ describe("another claim is made", () => {
   });
 
   test("by another endpoint, whose key is another one", async () => {
-    const [made, another] = [await hex(claim("k", [], "/v1/compat/responses")), await hex(claim("k"))];
-    expect(made?.[0]).not.toBe(another?.[0]);
+    const [claims, another] = [await hex(claim("k", [], "/v1/compat/responses")), await hex(claim("k"))];
+    expect(claims?.[0]).not.toBe(another?.[0]);
   });
 
   test("by other content, also when only the borders of its parts move; the key stays the same", async () => {
@@ -107,9 +107,9 @@ describe("another claim is made", () => {
     await fc.assert(
       fc.asyncProperty(parts, parts, async (one, other) => {
         fc.pre(JSON.stringify(bytes(one)) !== JSON.stringify(bytes(other)));
-        const [made, another] = [await hex(claim("k", one)), await hex(claim("k", other))];
-        expect(made?.[0]).toBe(another?.[0]);
-        expect(made?.[1]).not.toBe(another?.[1]);
+        const [claims, another] = [await hex(claim("k", one)), await hex(claim("k", other))];
+        expect(claims?.[0]).toBe(another?.[0]);
+        expect(claims?.[1]).not.toBe(another?.[1]);
       }),
     );
     expect(await hex(claim("k", ["ab", "c"]))).not.toEqual(await hex(claim("k", ["a", "bc"])));

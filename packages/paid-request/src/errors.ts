@@ -19,12 +19,12 @@ export function shareOfPlacesUsed(owner: "account" | "key"): ServiceError {
 export function tooLate(): ServiceError {
   return new ServiceError(
     "provider_timeout",
-    "The answer came too late, so it is withheld; nothing was charged.",
+    "The answer arrived too late, so it is withheld; nothing was charged.",
   );
 }
 
-export function takenOver(): ServiceError {
-  return unknownOutcome("This request was taken over by another process while it was carried out.");
+export function overtaken(): ServiceError {
+  return unknownOutcome("Another process continued this request while it ran.");
 }
 
 /** @param what a sentence that states the event */

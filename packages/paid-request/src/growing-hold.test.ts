@@ -6,13 +6,13 @@ import { GrowingHold } from "./growing-hold.ts";
 import type { Extension } from "./ports.ts";
 
 const refusal = { refused: new ServiceError("insufficient_credits", "no") };
-let told: string[];
+let calls: string[];
 let asked: [least: Credits, most: Credits | undefined][];
 let answer: (extension: Extension) => Promise<void>;
 let hold: GrowingHold;
 
 beforeEach(() => {
-  told = [];
+  calls = [];
   asked = [];
   const extend = (least: Credits, most?: Credits) => {
     asked.push([least, most]);
@@ -27,9 +27,9 @@ beforeEach(() => {
     context: { held: 100n, extend },
     step: 10n,
     most: 1_000n,
-    wait: () => told.push("wait"),
-    goOn: () => told.push("go on"),
-    refused: ({ reason }) => told.push(reason),
+    wait: () => calls.push("wait"),
+    resume: () => calls.push("go on"),
+    refused: ({ reason }) => calls.push(reason),
   });
 });
 
@@ -46,23 +46,23 @@ test("it grows to twice its size in good time, and the work never waits", async 
   hold.use(149n);
   expect(asked).toHaveLength(1);
   hold.use(150n);
-  expect([asked.length, told]).toEqual([2, []]);
+  expect([asked.length, calls]).toEqual([2, []]);
 });
 
 test("work that has used it up waits for the answer", async () => {
   hold.use(75n);
   hold.use(101n);
   hold.use(105n);
-  expect(told).toEqual(["wait"]);
+  expect(calls).toEqual(["wait"]);
   await answer({ held: 110n });
-  expect([told, asked.length]).toEqual([["wait", "go on"], 1]);
+  expect([calls, asked.length]).toEqual([["wait", "go on"], 1]);
 });
 
 test("what it grew by may be used up already: then it is asked for once more", async () => {
   hold.use(75n);
   hold.use(150n);
   await answer({ held: 110n });
-  expect([told, asked]).toEqual([
+  expect([calls, asked]).toEqual([
     ["wait"],
     [
       [110n, 200n],
@@ -70,28 +70,28 @@ test("what it grew by may be used up already: then it is asked for once more", a
     ],
   ]);
   await answer({ held: 160n });
-  expect(told).toEqual(["wait", "go on"]);
+  expect(calls).toEqual(["wait", "go on"]);
 });
 
 test("a refusal in good time leaves what there is to be used; the next one ends the work, once", async () => {
   hold.use(75n);
   await answer(refusal);
   hold.use(100n);
-  expect([told, asked.length]).toEqual([[], 1]);
+  expect([calls, asked.length]).toEqual([[], 1]);
   hold.use(101n);
-  expect([told, asked.length]).toEqual([["wait"], 2]);
+  expect([calls, asked.length]).toEqual([["wait"], 2]);
   await answer(refusal);
   hold.use(200n);
-  expect([told, asked.length]).toEqual([["wait", "insufficient_credits"], 2]);
+  expect([calls, asked.length]).toEqual([["wait", "insufficient_credits"], 2]);
 });
 
 test("a refusal that was asked for in good time and came late is asked for again", async () => {
   hold.use(75n);
   hold.use(101n);
   await answer(refusal);
-  expect([told, asked.length]).toEqual([["wait"], 2]);
+  expect([calls, asked.length]).toEqual([["wait"], 2]);
   await answer({ held: 120n });
-  expect(told).toEqual(["wait", "go on"]);
+  expect(calls).toEqual(["wait", "go on"]);
 });
 
 test("one that covers all that can be used grows only when more is used all the same", () => {
@@ -100,14 +100,14 @@ test("one that covers all that can be used grows only when more is used all the 
     context: { held: 100n, extend },
     step: 10n,
     most: 100n,
-    wait: () => told.push("wait"),
-    goOn: () => told.push("go on"),
-    refused: () => told.push("refused"),
+    wait: () => calls.push("wait"),
+    resume: () => calls.push("go on"),
+    refused: () => calls.push("refused"),
   });
   full.use(100n);
-  expect(told).toEqual([]);
+  expect(calls).toEqual([]);
   full.use(101n);
-  expect(told).toEqual(["wait"]);
+  expect(calls).toEqual(["wait"]);
 });
 
 test("a step does not go beyond the most that the work can use", async () => {
@@ -124,5 +124,5 @@ test("work that has ended is told nothing", async () => {
   hold.use(101n);
   hold.stop();
   await answer(refusal);
-  expect(told).toEqual(["wait"]);
+  expect(calls).toEqual(["wait"]);
 });

@@ -11,9 +11,9 @@ export interface GrowingHoldOptions {
   readonly step: Credits;
   /** Expected upper bound of the usage; the work may exceed it. */
   readonly most: Credits;
-  /** The hold is used up: nothing more may be used before `goOn` or `refused`. */
+  /** The hold is used up: nothing more may be used before `resume` or `refused`. */
   readonly wait: () => void;
-  readonly goOn: () => void;
+  readonly resume: () => void;
   /** No more may be spent: the work ends now. Called once. */
   readonly refused: (why: ServiceError) => void;
 }
@@ -64,7 +64,7 @@ export class GrowingHold {
   }
 
   async #ask(): Promise<void> {
-    const { context, step, most, goOn, refused } = this.#options;
+    const { context, step, most, resume, refused } = this.#options;
     const late = this.#waiting;
     this.#asking = true;
     const grown = larger(this.#held, this.#used) + step;
@@ -80,7 +80,7 @@ export class GrowingHold {
     if (this.#over) return;
     if (this.#waiting && this.#used <= this.#held) {
       this.#waiting = false;
-      goOn();
+      resume();
     } else if (late && "refused" in answer) {
       this.#over = true;
       refused(answer.refused);

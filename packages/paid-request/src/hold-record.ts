@@ -2,7 +2,7 @@
 // the resolution of the hold decides for all others.
 import { type Billing, type KeptAnswer, type LeasedHold, MOST_KEPT_BYTES } from "@gr/clients";
 import type { Ending } from "./order.ts";
-import type { Due, HoldStory, Kinds, RequestRecord } from "./ports.ts";
+import type { Due, HoldTrace, Kinds, RequestRecord } from "./ports.ts";
 
 /** Look-ups in memory. A dropped one costs only another round. */
 const MOST_REMEMBERED = 10_000;
@@ -56,7 +56,7 @@ export class HoldRecord<K extends Kinds> implements RequestRecord<K> {
     return kept ? "recorded" : "void";
   }
 
-  async leaveOpen(): Promise<"search"> {
+  async keepOpen(): Promise<"search"> {
     return "search";
   }
 
@@ -70,7 +70,7 @@ export class HoldRecord<K extends Kinds> implements RequestRecord<K> {
     return [];
   }
 
-  async ofHold({ holdId: id, provider, upstreamModel, deadlineAt, kept }: LeasedHold): Promise<HoldStory> {
+  async ofHold({ holdId: id, provider, upstreamModel, deadlineAt, kept }: LeasedHold): Promise<HoldTrace> {
     if (kept !== undefined) {
       const bill = { charge: kept.credits, cost: kept.cost };
       return { kind: "ended", ending: { kind: "captured", bill } };

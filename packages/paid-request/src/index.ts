@@ -31,7 +31,7 @@ export type {
   Extension,
   Failed,
   FoundBill,
-  HoldStory,
+  HoldTrace,
   Kinds,
   LookUp,
   LookUpResult,

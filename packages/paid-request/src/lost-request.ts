@@ -5,7 +5,7 @@ import { ReleaseReason } from "@gr/clients";
 import type { Released } from "./order.ts";
 import type { FoundBill, LookUpResult, Lost } from "./ports.ts";
 
-/** "No bill" answers that free a hold, the second one after the deadline. One alone may precede the bill. */
+/** Number of "no bill" answers that free a hold; the last one after the deadline. A first one may precede the bill. */
 const UNBILLED_LOOK_UPS = 2;
 /** Time after the deadline at which a hold is freed although the provider never answered. */
 const LONGEST_SILENCE_MS = 3_600_000;
@@ -26,8 +26,8 @@ export type Verdict =
 export function judgeLookUp(lost: Lost, result: LookUpResult<FoundBill> | undefined, now: number): Verdict {
   const { provider } = lost.route;
   const late = now - lost.deadlineAt;
-  if (typeof result === "object" && (late >= 0 || lost.severalBills !== true)) {
-    const message = "the provider billed it, and nobody got its answer";
+  if (typeof result === "object" && (late >= 0 || lost.hasSeveralBills !== true)) {
+    const message = "the provider billed it, and no client received its answer";
     const { cost } = result;
     const { FAILED: reason } = ReleaseReason;
     return { kind: "released", reason, cost, provider, why: BILLED_WITHOUT_ANSWER, message };
@@ -38,6 +38,6 @@ export function judgeLookUp(lost: Lost, result: LookUpResult<FoundBill> | undefi
     (unbilled && lost.unbilledLookUps + 1 >= UNBILLED_LOOK_UPS) ||
     late > LONGEST_SILENCE_MS;
   if (late < 0 || !enough) return { kind: "wait", unbilled };
-  const message = "the outcome was not known to the process that sent it";
+  const message = "the process that sent the request did not learn its outcome";
   return { kind: "released", reason: ReleaseReason.UNRESOLVED, cost: 0n, provider, why: UNRESOLVED, message };
 }

@@ -1,7 +1,7 @@
 // The max-cost header limits the price of a request: a higher bound is refused before any hold or call of a provider.
 // A quote answers with the same bound.
 import type { IncomingHttpHeaders } from "node:http";
-import { type Credits, capOf, formatCredits } from "@gr/money";
+import { type Credits, formatCredits, limitOfUsd } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import { z } from "zod";
 
@@ -12,9 +12,9 @@ const DECIMAL = /^\d{1,12}(\.\d{1,12})?$/;
 export function maxCostOf(headers: IncomingHttpHeaders): Credits | undefined {
   const value = headers[MAX_COST_HEADER];
   if (value === undefined) return undefined;
-  const most = typeof value === "string" && DECIMAL.test(value) ? capOf(value) : undefined;
+  const most = typeof value === "string" && DECIMAL.test(value) ? limitOfUsd(value) : undefined;
   if (most !== undefined) return most;
-  const message = `The ${MAX_COST_HEADER} header must be an amount of USD, such as 0.05.`;
+  const message = `The ${MAX_COST_HEADER} header must be an amount of USD, for example 0.05.`;
   throw new ServiceError("invalid_value", message, { param: MAX_COST_HEADER });
 }
 
@@ -52,9 +52,9 @@ export function tooDear(most: Credits): ServiceError {
 export const quoteSchema = z.object({
   object: z.literal("quote"),
   model: z.string(),
-  cost: z.number().describe("What the request costs, in USD; the most that it can cost unless is_exact"),
+  cost: z.number().describe("Cost of the request in USD; unless is_exact, its highest possible cost"),
   is_exact: z.boolean(),
-  price_version: z.string().describe("Names the price; a charge at the same price names the same"),
+  price_version: z.string().describe("Version of the price; a charge at the same price has the same version"),
 });
 
 export interface Quoted {

@@ -54,7 +54,7 @@ let requests: PaidRequests<TextLike>;
 let lookUp: (billId: string) => LookUpResult<FoundBill>;
 let askable: boolean;
 /** Events outside of billing, in order. */
-let told: string[];
+let reported: string[];
 let next = 0;
 
 beforeEach(async () => {
@@ -68,12 +68,12 @@ beforeEach(async () => {
       LOG_LEVEL: "silent",
     },
   });
-  told = [];
+  reported = [];
   askable = true;
   lookUp = () => "unknown";
   const billing = createBilling(process.dial("billing", BillingService), systemClock);
   const answerOf = (body: string) => ({ contentType: "text/plain", body: Buffer.from(body) });
-  record = new HoldRecord<TextLike>(billing, answerOf, () => told.push("not kept"));
+  record = new HoldRecord<TextLike>(billing, answerOf, () => reported.push("not kept"));
   const ignored = () => undefined;
   requests = new PaidRequests<TextLike>({
     service: "test",
@@ -81,16 +81,16 @@ beforeEach(async () => {
     record,
     lookUp: { canAsk: () => askable, ask: async (_, billId) => lookUp(billId) },
     events: {
-      notCovered: () => told.push("not covered"),
-      routeClosed: ({ provider }, accountId) => told.push(`${provider} closed for ${accountId ?? "all"}`),
+      notCovered: () => reported.push("not covered"),
+      routeClosed: ({ provider }, accountId) => reported.push(`${provider} closed for ${accountId ?? "all"}`),
       routeReopened: ignored,
-      billLookedUp: () => told.push("looked up"),
-      billMetered: () => told.push("metered"),
-      fellBack: (_, __, to) => told.push(`to ${to.provider}`),
-      notCaptured: () => told.push("not captured"),
+      billLookedUp: () => reported.push("looked up"),
+      billMetered: () => reported.push("metered"),
+      fellBack: (_, __, to) => reported.push(`to ${to.provider}`),
+      notCaptured: () => reported.push("not captured"),
       notBooked: ignored,
-      resolved: (_, ending) => told.push(ending.kind === "captured" ? "resolved" : ending.why),
-      lateBill: (_, cost) => told.push(`late ${cost}`),
+      resolved: (_, ending) => reported.push(ending.kind === "captured" ? "resolved" : ending.why),
+      lateBill: (_, cost) => reported.push(`late ${cost}`),
       roundFailed: ignored,
     },
     clock,
@@ -135,8 +135,8 @@ function failed(cost: PicoUsd | undefined, more: Partial<Failed> = {}): Failed {
     error,
     cost,
     billId: "",
-    notSent: false,
-    fallBack: false,
+    isUnsent: false,
+    mayFallBack: false,
     why: "failed",
     message: "",
     ...more,
@@ -172,14 +172,14 @@ describe("a route that loses money", () => {
   test("closes for the account whose answer is billed above its charge", async () => {
     await serve(order(), async () => delivered({ charge: 3n, cost: TEN_HOLDS }));
     expect([isClosed(ACCOUNT), isClosed("other"), isClosed(ACCOUNT, second)]).toEqual([true, false, false]);
-    expect(told).toEqual([`first closed for ${ACCOUNT}`]);
+    expect(reported).toEqual([`first closed for ${ACCOUNT}`]);
   });
 
   test("closes for all after one bill above ten holds, delivered or failed", async () => {
     await serve(order(), async () => delivered({ charge: 3n, cost: TEN_HOLDS + 1n }));
     await reasonOf(serve(order(), async () => failed(TEN_HOLDS + 1n), [second]));
     expect([isClosed("other"), isClosed("other", second)]).toEqual([true, true]);
-    expect(told).toEqual(["first closed for all", "second closed for all"]);
+    expect(reported).toEqual(["first closed for all", "second closed for all"]);
   });
 
   test("stays open for bills that the hold covers: failures, answers as charged", async () => {
@@ -192,11 +192,11 @@ describe("a route that loses money", () => {
     const one = order();
     await serve(one, async () => delivered(billOf(2_000_000n * 100_000_000n)));
     expect(fake.hold(one.id)).toMatchObject({ chargedCredits: 100n });
-    expect(told).toEqual(["not covered", "first closed for all"]);
+    expect(reported).toEqual(["not covered", "first closed for all"]);
   });
 
   test("closes for the bill of a provider after which another one was asked", async () => {
-    const fails = failed(TEN_HOLDS, { fallBack: true });
+    const fails = failed(TEN_HOLDS, { mayFallBack: true });
     await serve(order(), async ({ provider }) => (provider === "first" ? fails : delivered(billOf(COST))), [
       first,
       second,
@@ -212,7 +212,7 @@ describe("a route that loses money", () => {
     };
     await serve(order(), async () => delivered(undefined));
     expect(isClosed(ACCOUNT)).toBe(false);
-    await soon(() => told.some((event) => event.startsWith("late")));
+    await soon(() => reported.some((event) => event.startsWith("late")));
     expect(isClosed(ACCOUNT)).toBe(true);
   });
 
@@ -223,7 +223,7 @@ describe("a route that loses money", () => {
       asked.push(provider);
       if (provider !== "first") return delivered(billOf(COST));
       await serve(order(), async () => delivered({ charge: 3n, cost: TEN_HOLDS + 1n }), [second]);
-      return failed(0n, { fallBack: true });
+      return failed(0n, { mayFallBack: true });
     };
     await serve(order(), attempt, [first, second, third]);
     expect(asked).toEqual(["first", "third"]);
@@ -258,7 +258,7 @@ describe("a route that loses money", () => {
   test("closes when the bill of an unknown outcome is found", async () => {
     lookUp = () => ({ cost: TEN_HOLDS });
     await reasonOf(serve(order(), async () => unknown()));
-    await soon(() => told.includes("billed_without_answer"));
+    await soon(() => reported.includes("billed_without_answer"));
     expect(isClosed(ACCOUNT)).toBe(true);
   });
 });
@@ -283,7 +283,7 @@ describe("who pays", () => {
     lookUp = (billId) => (billId === one.id ? { cost: 2n * COST } : "unknown");
     await serve(one, async () => delivered(undefined));
     expect(fake.hold(one.id)).toMatchObject({ chargedCredits: 5n, costPicoUsd: 2n * COST });
-    expect(told).toEqual(["looked up"]);
+    expect(reported).toEqual(["looked up"]);
   });
 
   test("a provider that cannot be asked is paid as metered", async () => {
@@ -291,7 +291,7 @@ describe("who pays", () => {
     const one = order();
     await serve(one, async () => delivered(undefined));
     expect(fake.hold(one.id)).toMatchObject({ chargedCredits: 3n });
-    expect(told).toEqual(["metered"]);
+    expect(reported).toEqual(["metered"]);
   });
 
   test("a bill that comes after the answer was metered is in the books; what it is more is our loss", async () => {
@@ -302,22 +302,22 @@ describe("who pays", () => {
       return asked > 3 ? { cost: 3n * COST } : "unknown";
     };
     await serve(one, async () => delivered(undefined));
-    await soon(() => told.includes(`late ${2n * COST}`));
+    await soon(() => reported.includes(`late ${2n * COST}`));
     expect(fake.hold(one.id)).toMatchObject({ chargedCredits: 3n, costPicoUsd: COST });
-    expect(fake.model.lost).toBe(2n * COST);
+    expect(fake.lost).toBe(2n * COST);
   });
 
   test("of a request with several bills each is booked, whenever it comes", async () => {
-    const one = { ...order(), severalBills: true };
+    const one = { ...order(), hasSeveralBills: true };
     let cost = 0n;
     lookUp = () => {
       cost += COST;
       return { cost };
     };
     await reasonOf(serve(one, async () => failed(undefined)));
-    await soon(() => told.length === 2);
-    expect(told).toEqual([`late ${COST}`, `late ${COST}`]);
-    expect(fake.model.lost).toBe(2n * COST);
+    await soon(() => reported.length === 2);
+    expect(reported).toEqual([`late ${COST}`, `late ${COST}`]);
+    expect(fake.lost).toBe(2n * COST);
   });
 
   test("a failure is free, and its cost our loss", async () => {
@@ -339,8 +339,8 @@ describe("who pays", () => {
     };
     await reasonOf(serve(one, async () => failed(undefined)));
     expect(fake.state(one.id)).toBe(HoldState.RELEASED);
-    await soon(() => told.includes(`late ${COST}`));
-    expect(fake.model.lost).toBe(COST);
+    await soon(() => reported.includes(`late ${COST}`));
+    expect(fake.lost).toBe(COST);
   });
 
   test("nobody pays for an outcome that nobody knows; the hold waits for its bill", async () => {
@@ -368,7 +368,7 @@ describe("who pays", () => {
     const one = order();
     Object.assign(record, {
       end: () => Promise.reject(new ServiceError("service_unavailable", "no answer")),
-      leaveOpen: async () => "passed",
+      keepOpen: async () => "passed",
     });
     expect(await reasonOf(serve(one, async () => failed(COST)))).toBe("outcome_unknown");
     expect(fake.state(one.id)).toBe(HoldState.OPEN);
@@ -382,7 +382,7 @@ describe("who pays", () => {
     });
     expect(await reasonOf(late)).toBe("provider_timeout");
     expect(fake.hold(one.id)).toMatchObject({ state: HoldState.RELEASED, chargedCredits: 0n });
-    expect(fake.model.lost).toBe(COST);
+    expect(fake.lost).toBe(COST);
   });
 });
 
@@ -422,7 +422,7 @@ describe("before anything is sent", () => {
     /** Serves like `serve`, with a log entry for each attempt. */
     const prepared = (one: Order, prepare: (signal: AbortSignal) => Promise<void>, gone = () => false) => {
       const attempt = async () => {
-        told.push("sent");
+        reported.push("sent");
         return delivered(billOf(COST));
       };
       return requests.serve(one, { routes: [first], attempt, prepare }, gone);
@@ -430,17 +430,17 @@ describe("before anything is sent", () => {
 
     test("once the hold is placed, and before anything is sent", async () => {
       const one = order();
-      const served = await prepared(one, async () => void told.push(`prepared, ${fake.state(one.id)}`));
+      const served = await prepared(one, async () => void reported.push(`prepared, ${fake.state(one.id)}`));
       expect(served).toMatchObject({ kind: "answered" });
-      expect(told).toEqual([`prepared, ${HoldState.OPEN}`, "sent"]);
+      expect(reported).toEqual([`prepared, ${HoldState.OPEN}`, "sent"]);
     });
 
     test("not at all without a hold, or for a caller that has left", async () => {
-      const prepare = async () => void told.push("prepared");
+      const prepare = async () => void reported.push("prepared");
       expect(await prepared(order(), prepare, () => true)).toEqual({ kind: "left" });
       fake.placeOutcome = OutcomeCode.INSUFFICIENT_CREDITS;
       expect(await reasonOf(prepared(order(), prepare))).toBe("insufficient_credits");
-      expect(told).toEqual([]);
+      expect(reported).toEqual([]);
     });
 
     test("and when it fails the hold is released, nothing is sent, and its error is the caller's", async () => {
@@ -450,7 +450,7 @@ describe("before anything is sent", () => {
       };
       expect(await reasonOf(prepared(one, refuse))).toBe("invalid_image");
       expect(fake.callsOf(one.id).at(-1)).toMatchObject({ kind: "release", reason: ReleaseReason.NOT_SENT });
-      expect([told, fake.charged, requests.running.ids()]).toEqual([[], 0n, []]);
+      expect([reported, fake.charged, requests.running.ids()]).toEqual([[], 0n, []]);
       // The claim is free again.
       expect(await prepared(order("a key"), async () => undefined)).toMatchObject({ kind: "answered" });
     });
@@ -463,7 +463,7 @@ describe("before anything is sent", () => {
         throw new Error("given up");
       };
       expect(await prepared(one, leave, () => left)).toEqual({ kind: "left" });
-      expect([told, fake.state(one.id)]).toEqual([[], HoldState.RELEASED]);
+      expect([reported, fake.state(one.id)]).toEqual([[], HoldState.RELEASED]);
     });
 
     test("and is given up when the process stops", async () => {
@@ -474,7 +474,7 @@ describe("before anything is sent", () => {
             signal.addEventListener("abort", () =>
               reject(new ServiceError("provider_unavailable", "Stopped.")),
             );
-            requests.running.giveUpAll("the process stops");
+            requests.running.cancelAll("the process stops");
           }),
       );
       expect(await reasonOf(stopped)).toBe("provider_unavailable");
@@ -539,7 +539,7 @@ describe("claims", () => {
 });
 
 describe("attempts", () => {
-  const unavailable = (cost: PicoUsd = 0n) => failed(cost, { fallBack: true });
+  const unavailable = (cost: PicoUsd = 0n) => failed(cost, { mayFallBack: true });
 
   test("a second provider is named in billing before it is asked, and each cost is its provider's", async () => {
     const one = order();
@@ -551,13 +551,13 @@ describe("attempts", () => {
       },
       [first, second],
     );
-    expect(told).toEqual(["to second"]);
+    expect(reported).toEqual(["to second"]);
     expect(fake.callsOf(one.id)).toMatchObject([
       { kind: "place", provider: "first" },
       { kind: "nextAttempt", provider: "second", attempt: 2, cost: 7n },
       { kind: "capture", cost: COST },
     ]);
-    expect(fake.model.lost).toBe(7n);
+    expect(fake.lost).toBe(7n);
   });
 
   test("the bill of a metered attempt is booked to it when it is found, while the next one runs", async () => {
@@ -566,29 +566,29 @@ describe("attempts", () => {
     await serve(
       one,
       async ({ provider }) => {
-        if (provider === "first") return { ...unavailable(7n), metered: true, billId: "bill" };
-        await soon(() => told.includes("late 23"));
+        if (provider === "first") return { ...unavailable(7n), isMetered: true, billId: "bill" };
+        await soon(() => reported.includes("late 23"));
         expect(fake.hold(one.id)).toMatchObject({ provider: "second", attempt: 2, state: HoldState.OPEN });
-        expect(fake.model.lost).toBe(30n);
+        expect(fake.lost).toBe(30n);
         return delivered(billOf(COST));
       },
       [first, second],
     );
     expect(fake.hold(one.id)).toMatchObject({ state: HoldState.CAPTURED, costPicoUsd: COST });
-    expect(fake.model.lost).toBe(30n);
+    expect(fake.lost).toBe(30n);
   });
 
   test("the bill of a metered attempt that nobody could go on with is booked, too", async () => {
     const one = order();
     lookUp = () => ({ cost: 30n });
-    await reasonOf(serve(one, async () => ({ ...unavailable(7n), metered: true })));
-    await soon(() => told.includes("late 23"));
-    expect(fake.model.lost).toBe(30n);
+    await reasonOf(serve(one, async () => ({ ...unavailable(7n), isMetered: true })));
+    await soon(() => reported.includes("late 23"));
+    expect(fake.lost).toBe(30n);
   });
 
   test.each([
     ["an outcome that nobody knows", () => unknown()],
-    ["a failure that may have been billed", () => failed(undefined, { fallBack: true })],
+    ["a failure that may have been billed", () => failed(undefined, { mayFallBack: true })],
     ["a refusal that another provider would repeat", () => failed(0n)],
   ])("%s is not tried elsewhere", async (_, end) => {
     const asked: string[] = [];
@@ -663,7 +663,7 @@ describe("holds of running requests", () => {
 });
 
 describe("what was left open", () => {
-  const leaveOpen = async (claimed?: string) => {
+  const keepOpen = async (claimed?: string) => {
     askable = false;
     const one = order(claimed);
     await reasonOf(serve(one, async () => unknown()));
@@ -673,7 +673,7 @@ describe("what was left open", () => {
   };
 
   test("is not released after one look-up that finds no bill, but after two", async () => {
-    const one = await leaveOpen();
+    const one = await keepOpen();
     await resolve();
     expect(fake.state(one.id)).toBe(HoldState.OPEN);
     await resolve();
@@ -686,7 +686,7 @@ describe("what was left open", () => {
   });
 
   test("is our loss when a bill is found", async () => {
-    const one = await leaveOpen();
+    const one = await keepOpen();
     lookUp = () => ({ cost: COST });
     await resolve();
     expect(fake.hold(one.id)).toMatchObject({
@@ -697,7 +697,7 @@ describe("what was left open", () => {
   });
 
   test("stays open while the provider says nothing, for an hour", async () => {
-    const one = await leaveOpen();
+    const one = await keepOpen();
     lookUp = () => "silent";
     for (let round = 0; round < 3; round += 1) {
       await resolve();
@@ -722,7 +722,7 @@ describe("what was left open", () => {
   });
 
   test("a late bill after it was given up is our loss", async () => {
-    const one = await leaveOpen();
+    const one = await keepOpen();
     let late: LookUpResult<FoundBill> = "unknown";
     lookUp = () => late;
     await resolve();
@@ -730,8 +730,8 @@ describe("what was left open", () => {
     await resolve();
     expect(fake.state(one.id)).toBe(HoldState.RELEASED);
     late = { cost: COST };
-    await soon(() => told.includes(`late ${COST}`));
-    expect(fake.model.lost).toBe(COST);
+    await soon(() => reported.includes(`late ${COST}`));
+    expect(fake.lost).toBe(COST);
   });
 
   test("a request that still runs here is left to itself", async () => {
@@ -748,13 +748,13 @@ describe("what was left open", () => {
 });
 
 test("a process that stops waits for what runs, then tells it to give up", async () => {
-  let gaveUp = false;
+  let cancelled = false;
   const running = serve(
     order(),
     (_, { signal }) =>
       new Promise((resolve) => {
         signal.addEventListener("abort", () => {
-          gaveUp = true;
+          cancelled = true;
           resolve(failed(0n));
         });
       }),
@@ -762,6 +762,6 @@ test("a process that stops waits for what runs, then tells it to give up", async
   const ended = reasonOf(running);
   await soon(() => requests.running.served === 1);
   await requests.stop();
-  expect(gaveUp).toBe(true);
+  expect(cancelled).toBe(true);
   expect(await ended).toBe("provider_error");
 });

@@ -9,7 +9,7 @@ import { lookUpBill } from "./bill-look-up.ts";
 import { BillSearch, SEARCH_PAUSES } from "./bill-search.ts";
 import { type Booked, Booking } from "./booking.ts";
 import { Continuation } from "./continuation.ts";
-import { takenOver, tooLate, unknownOutcome } from "./errors.ts";
+import { overtaken, tooLate, unknownOutcome } from "./errors.ts";
 import { type Cover, LossBreaker } from "./loss-breaker.ts";
 import type { PaidRequestsOptions } from "./options.ts";
 import type { Bill, Ending, Order, Route } from "./order.ts";
@@ -70,8 +70,8 @@ export class PaidRequests<K extends Kinds> {
     this.#options = options;
     this.running = new RunningRequests(settings.mostRunning);
     this.losses = new LossBreaker(clock, events);
-    const giveUp = (id: string) => this.running.giveUp(id, "its hold was resolved by somebody else");
-    this.#holds = new RunningHolds(billing, events, giveUp);
+    const cancel = (id: string) => this.running.cancel(id, "another process resolved its hold");
+    this.#holds = new RunningHolds(billing, events, cancel);
     this.#booking = new Booking(billing, record, events);
     const pauses = settings.searchPauses ?? SEARCH_PAUSES;
     this.#search = new BillSearch({ billing, lookUp, events, clock, losses: this.losses }, pauses);
@@ -165,7 +165,7 @@ export class PaidRequests<K extends Kinds> {
   async stop(): Promise<void> {
     await this.#stopResolving?.();
     await this.#drained(DRAIN_MS);
-    this.running.giveUpAll("the process stops");
+    this.running.cancelAll("the process stops");
     await this.#drained(GIVE_UP_MS);
     this.#search.stop();
     await this.#stopRenewing?.();
@@ -234,9 +234,11 @@ export class PaidRequests<K extends Kinds> {
     if (!ours) throw new Error(`there is another request ${order.id}`);
   }
 
-  async #releaseUnsent({ id }: Order): Promise<void> {
+  async #releaseUnsent({ id, accountId }: Order): Promise<void> {
     const { billing, events } = this.#options;
-    await billing.release(id, ReleaseReason.NOT_SENT).catch((error) => events.notBooked(id, error));
+    await billing
+      .release({ accountId, holdId: id }, ReleaseReason.NOT_SENT)
+      .catch((error) => events.notBooked(id, error));
   }
 
   /** Runs one attempt after the other while that is safe; then decides about the hold, once. */
@@ -249,18 +251,18 @@ export class PaidRequests<K extends Kinds> {
     let [route, ...later] = producer.routes;
     const continuation = this.#continuationOf(order);
     for (let number = 1; ; number += 1) {
-      const made = await inAttemptSpan(this.#options.attempts, order, { route, number }, () =>
+      const outcome = await inAttemptSpan(this.#options.attempts, order, { route, number }, () =>
         this.#attempt(order, number, running, (context) => producer.attempt(route, context)),
       );
       // Requests of others may have closed routes meanwhile.
       later = later.filter((each) => !this.losses.isClosed(each, order.accountId));
       const [next] = later;
       const isWanted = !gone() && !running.signal.aborted;
-      const end = await continuation.settle(made, route, isWanted ? next : undefined);
-      const safe = end.kind === "failed" && end.fallBack && end.cost !== undefined;
+      const end = await continuation.settle(outcome, route, isWanted ? next : undefined);
+      const safe = end.kind === "failed" && end.mayFallBack && end.cost !== undefined;
       if (!safe || next === undefined || gone()) return this.#conclude(order, route, end);
-      const went = await this.#goOn(order, number + 1, next, { ...end, route });
-      if (went?.kind === "unknown") throw await this.#leaveOpen(order, undefined, went);
+      const went = await this.#released(order, number + 1, next, { ...end, route });
+      if (went?.kind === "unknown") throw await this.#keepOpen(order, undefined, went);
       if (went !== undefined) return this.#conclude(order, route, went);
       this.#options.events.fellBack(order, end, next);
       route = next;
@@ -302,28 +304,28 @@ export class PaidRequests<K extends Kinds> {
    * Names the next provider at billing and in the record before the next attempt.
    * @returns the end, if it may not begin
    */
-  async #goOn(
+  async #released(
     order: K["order"],
     attempt: number,
     route: Route,
     { route: before, ...failed }: Failed & { readonly route: Route },
   ): Promise<Failed | Unknown | undefined> {
     const { billing, record } = this.#options;
-    const { id: holdId, deadlineAt, severalBills } = order;
-    const { cost = 0n, billId, metered } = failed;
+    const { id: holdId, accountId, deadlineAt, hasSeveralBills } = order;
+    const { cost = 0n, billId, isMetered } = failed;
     const cover = this.#coverOf(order, undefined);
     this.losses.recordBill(before, cover, cost);
-    const next = { ...route, holdId, attempt, deadlineAt };
+    const next = { ...route, accountId, holdId, attempt, deadlineAt };
     try {
       if (!(await billing.nextAttempt({ ...next, cost }))) return failed;
-      if (metered === true) {
-        const searched = { id: holdId, route: before, billId, severalBills, booked: cost, cover };
+      if (isMetered === true) {
+        const searched = { id: holdId, route: before, billId, hasSeveralBills, booked: cost, cover };
         this.#search.forEarlier(searched, (found) =>
           billing.nextAttempt({ ...next, cost: found, billedBy: before.provider }),
         );
       }
       if (await record.next(order, route)) return undefined;
-      return { ...failed, cost: 0n, metered: false };
+      return { ...failed, cost: 0n, isMetered: false };
     } catch (error) {
       this.#options.events.notBooked(holdId, error);
       // The hold's attempt is unknown here. The process that resolves the hold queries only the provider in the hold.
@@ -339,7 +341,7 @@ export class PaidRequests<K extends Kinds> {
       case "failed":
         throw await this.#free(order, route, end);
       case "unknown":
-        throw await this.#leaveOpen(order, route, end);
+        throw await this.#keepOpen(order, route, end);
     }
   }
 
@@ -362,8 +364,8 @@ export class PaidRequests<K extends Kinds> {
       throw unknownOutcome("The request was carried out, but could not be charged for yet.", error);
     }
     if (booked !== "passed" && !isAll) {
-      const { id, severalBills } = order;
-      const searched = { id, route, billId: delivered.billId, severalBills, booked: bill.cost, cover };
+      const { id, hasSeveralBills } = order;
+      const searched = { id, route, billId: delivered.billId, hasSeveralBills, booked: bill.cost, cover };
       this.#search.forEnded(searched);
     }
     switch (booked) {
@@ -371,19 +373,20 @@ export class PaidRequests<K extends Kinds> {
         return { kind: "answered", product, bill };
       case "void": {
         // The metered cost is ours.
+        const { id: holdId, accountId } = order;
         const isFree = await billing
-          .release(order.id, ReleaseReason.FAILED, bill.cost, route.provider)
+          .release({ accountId, holdId }, ReleaseReason.FAILED, bill.cost, route.provider)
           .catch((error) => {
             events.notBooked(order.id, error);
             return true;
           });
         // Another process has charged the request by a kept answer, and the claim has expired since.
-        throw isFree ? tooLate() : takenOver();
+        throw isFree ? tooLate() : overtaken();
       }
       case "refused":
         throw tooLate();
       case "passed":
-        throw takenOver();
+        throw overtaken();
     }
   }
 
@@ -397,17 +400,17 @@ export class PaidRequests<K extends Kinds> {
     const found = await lookUpBill(this.#options, order.id, provider, billId);
     if (found === undefined) events.billMetered(order);
     else events.billLookedUp(order);
-    return { bill: billOf(found), isAll: found !== undefined && order.severalBills !== true };
+    return { bill: billOf(found), isAll: found !== undefined && order.hasSeveralBills !== true };
   }
 
   /** Releases the hold of a failed request. The resolver repeats failed steps. @returns the error for the caller */
   async #free(order: K["order"], route: Route, failed: Failed): Promise<ServiceError> {
     const { record, events } = this.#options;
-    const { id, severalBills } = order;
-    const { notSent, cost, metered, why, message, billId } = failed;
+    const { id, hasSeveralBills } = order;
+    const { isUnsent, cost, isMetered, why, message, billId } = failed;
     const cover = this.#coverOf(order, undefined);
     this.losses.recordBill(route, cover, cost ?? 0n);
-    const reason = notSent ? ReleaseReason.NOT_SENT : ReleaseReason.FAILED;
+    const reason = isUnsent ? ReleaseReason.NOT_SENT : ReleaseReason.FAILED;
     const { provider } = route;
     const ending: Ending = { kind: "released", reason, cost: cost ?? 0n, provider, why, message };
     let recorded: Awaited<ReturnType<typeof record.end>>;
@@ -416,12 +419,12 @@ export class PaidRequests<K extends Kinds> {
     } catch (error) {
       events.notBooked(id, error);
       // A process that finds the request reads no failure in the record, and may resume it.
-      return this.#leaveOpen(order, route, { ...failed, kind: "unknown" });
+      return this.#keepOpen(order, route, { ...failed, kind: "unknown" });
     }
-    if (recorded === "passed") return takenOver();
-    await this.#booking.book(id, ending).catch((error) => events.notBooked(id, error));
-    if (cost === undefined || metered === true) {
-      this.#search.forEnded({ id, route, billId, severalBills, booked: cost ?? 0n, cover });
+    if (recorded === "passed") return overtaken();
+    await this.#booking.book(order, ending).catch((error) => events.notBooked(id, error));
+    if (cost === undefined || isMetered === true) {
+      this.#search.forEnded({ id, route, billId, hasSeveralBills, booked: cost ?? 0n, cover });
     }
     return failed.error;
   }
@@ -430,19 +433,19 @@ export class PaidRequests<K extends Kinds> {
    * Keeps the hold open.
    * @param route provider that may have billed the request, if certain. @returns the error for the caller
    */
-  async #leaveOpen(order: K["order"], route: Route | undefined, unknown: Unknown): Promise<ServiceError> {
+  async #keepOpen(order: K["order"], route: Route | undefined, unknown: Unknown): Promise<ServiceError> {
     const { record, events } = this.#options;
-    const left = await record.leaveOpen(order, unknown.why, unknown.message).catch((error) => {
+    const left = await record.keepOpen(order, unknown.why, unknown.message).catch((error) => {
       events.notBooked(order.id, error);
       return "passed" as const;
     });
     if (left === "passed") {
-      return unknownOutcome("Nobody knows yet what became of this request.", unknown.error);
+      return unknownOutcome("The outcome of this request is unknown so far.", unknown.error);
     }
     if (left === "search" && route !== undefined) {
-      const { id, severalBills } = order;
+      const { id, hasSeveralBills } = order;
       const cover = this.#coverOf(order, undefined);
-      const searched = { id, route, billId: unknown.billId, severalBills, booked: undefined, cover };
+      const searched = { id, route, billId: unknown.billId, hasSeveralBills, booked: undefined, cover };
       this.#search.forOpen(searched, async (released) => {
         await this.#booking.end(order, released, undefined);
         events.resolved(id, released);
@@ -464,7 +467,7 @@ export class PaidRequests<K extends Kinds> {
       return;
     }
     if (end.kind === "unknown") {
-      await this.#leaveOpen(order, route, end);
+      await this.#keepOpen(order, route, end);
       return;
     }
     const { bill } = await this.#charge(order, route, end);

@@ -76,12 +76,12 @@ export interface Failed {
   /** Cost that the provider billed nevertheless; undefined if it is unknown: then a search for the bill follows. */
   readonly cost: PicoUsd | undefined;
   /** True if the cost is only metered, because the provider reported none: a search for the bill follows too. */
-  readonly metered?: boolean;
+  readonly isMetered?: boolean;
   readonly billId: string;
   /** True if no byte was sent. */
-  readonly notSent: boolean;
+  readonly isUnsent: boolean;
   /** The provider has surely not begun, nothing reached the caller, and another provider may succeed. */
-  readonly fallBack: boolean;
+  readonly mayFallBack: boolean;
   readonly why: string;
   readonly message: string;
 }
@@ -162,7 +162,7 @@ export interface RequestRecord<K extends Kinds> {
    * `search`: there is no round before the deadline, so this process searches for the bill.
    * `passed`: another process owns the request, or a round of this one will resume it, and may charge it.
    */
-  leaveOpen(order: K["order"], why: string, message: string): Promise<"recorded" | "search" | "passed">;
+  keepOpen(order: K["order"], why: string, message: string): Promise<"recorded" | "search" | "passed">;
   /**
    * Records that billing has booked the ending.
    * @param asRecorded false if billing refused a capture, because the hold had been resolved in another way: nobody
@@ -174,7 +174,7 @@ export interface RequestRecord<K extends Kinds> {
   /** Claims requests that are due, from any process, except those that this process works on. */
   due(except: readonly string[]): Promise<Due<K>[]>;
   /** Returns the state of a request after the deadline of its hold. */
-  ofHold(hold: LeasedHold): Promise<HoldStory>;
+  ofHold(hold: LeasedHold): Promise<HoldTrace>;
   /** Postpones a lost request. @param unbilled true if the provider had no bill */
   putOff(id: string, waitMs: number, unbilled: boolean): Promise<void>;
 }
@@ -188,7 +188,7 @@ export interface Lost {
   /** Number of look-ups for which the provider had no bill. */
   readonly unbilledLookUps: number;
   /** The order's `severalBills`: a bill that is found before the deadline may not be all. */
-  readonly severalBills?: boolean | undefined;
+  readonly hasSeveralBills?: boolean | undefined;
 }
 
 export interface Due<K extends Kinds> extends Lost {
@@ -199,7 +199,7 @@ export interface Due<K extends Kinds> extends Lost {
   readonly resume: ((context: AttemptContext) => Promise<AttemptEnd<K>>) | undefined;
 }
 
-export type HoldStory =
+export type HoldTrace =
   /** The record was never opened, so nothing was sent. */
   | { readonly kind: "not sent" }
   | { readonly kind: "ended"; readonly ending: Ending }

@@ -78,7 +78,7 @@ export class Resolver<K extends Kinds> {
     try {
       if (ending === undefined) {
         await this.#lookUp(due, coverOf(order), (released) => this.#end(order, released));
-      } else await this.#book(id, ending);
+      } else await this.#book(order, ending);
     } finally {
       entered.leave();
     }
@@ -86,25 +86,26 @@ export class Resolver<K extends Kinds> {
 
   async #resolveHold(hold: LeasedHold): Promise<void> {
     const { record, billing, running } = this.#options;
-    const { holdId: id } = hold;
+    const { holdId: id, accountId } = hold;
     // The process was suspended and works again: it ends the request itself.
     if (running.has(id)) return;
-    const story = await record.ofHold(hold);
-    switch (story.kind) {
+    const trace = await record.ofHold(hold);
+    switch (trace.kind) {
       case "elsewhere":
         return;
       case "ended":
-        this.#recordKept(hold, story.ending);
-        return this.#book(id, story.ending);
+        this.#recordKept(hold, trace.ending);
+        return this.#book({ id, accountId }, trace.ending);
       case "not sent": {
         const message = "its process died before anything was sent";
         const { NOT_SENT: reason } = ReleaseReason;
         const { provider } = hold;
-        return this.#book(id, { kind: "released", reason, cost: 0n, provider, why: "not_sent", message });
+        const ending: Ending = { kind: "released", reason, cost: 0n, provider, why: "not_sent", message };
+        return this.#book({ id, accountId }, ending);
       }
       case "lost":
-        return this.#lookUp(story.lost, coverOf(hold), async (released) => {
-          await billing.release(id, released.reason, released.cost, released.provider);
+        return this.#lookUp(trace.lost, coverOf(hold), async (released) => {
+          await billing.release({ accountId, holdId: id }, released.reason, released.cost, released.provider);
           await record.booked(id, true);
           this.#options.events.resolved(id, released);
           return true;
@@ -119,9 +120,9 @@ export class Resolver<K extends Kinds> {
     this.#options.losses.recordBill(hold, { ...coverOf(hold), charge }, cost);
   }
 
-  async #book(id: string, ending: Ending): Promise<void> {
-    await this.#options.booking.book(id, ending);
-    this.#options.events.resolved(id, ending);
+  async #book(order: Pick<Order, "id" | "accountId">, ending: Ending): Promise<void> {
+    await this.#options.booking.book(order, ending);
+    this.#options.events.resolved(order.id, ending);
   }
 
   async #end(order: K["order"], ending: Ending): Promise<boolean> {
@@ -137,7 +138,7 @@ export class Resolver<K extends Kinds> {
     end: (released: Extract<Ending, { kind: "released" }>) => Promise<boolean>,
   ) {
     const { lookUp, clock, record, search, settings, losses } = this.#options;
-    const { id, route, severalBills } = lost;
+    const { id, route, hasSeveralBills } = lost;
     const askable = lookUp.canAsk(route.provider);
     const result = askable ? await lookUp.ask(route.provider, id) : undefined;
     const now = clock.now();
@@ -149,9 +150,9 @@ export class Resolver<K extends Kinds> {
     }
     losses.recordBill(route, cover, verdict.cost);
     const ended = await end(verdict);
-    const isAll = verdict.why !== UNRESOLVED && severalBills !== true;
+    const isAll = verdict.why !== UNRESOLVED && hasSeveralBills !== true;
     if (!ended || isAll) return;
-    search.forUnresolved({ id, route, billId: "", severalBills, booked: verdict.cost, cover });
+    search.forUnresolved({ id, route, billId: "", hasSeveralBills, booked: verdict.cost, cover });
   }
 }
 

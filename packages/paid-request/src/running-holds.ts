@@ -10,6 +10,7 @@ import type { Order } from "./order.ts";
 import type { Extension, Kinds, PaidRequestEvents } from "./ports.ts";
 
 interface RunningHold {
+  readonly accountId: string;
   readonly credits: Credits;
   /** Unix milliseconds. */
   readonly deadlineAt: number;
@@ -36,8 +37,8 @@ export class RunningHolds<K extends Kinds> {
     this.#resolvedElsewhere = resolvedElsewhere;
   }
 
-  add({ id, deadlineAt, maxCost }: Order, credits: Credits): void {
-    this.#holds.set(id, { credits, deadlineAt, maxCost, settled: SETTLED });
+  add({ id, accountId, deadlineAt, maxCost }: Order, credits: Credits): void {
+    this.#holds.set(id, { accountId, credits, deadlineAt, maxCost, settled: SETTLED });
   }
 
   remove(id: string): void {
@@ -71,14 +72,14 @@ export class RunningHolds<K extends Kinds> {
     least?: Credits,
     most?: Credits,
   ): Promise<Extension> {
-    const { maxCost } = hold;
+    const { accountId, maxCost } = hold;
     const wanted = { credits: least ?? hold.credits, deadlineAt: Math.max(deadlineAt, hold.deadlineAt) };
     if (maxCost !== undefined && wanted.credits > larger(maxCost, hold.credits)) {
       return { refused: tooDear(maxCost) };
     }
     const mostCredits = most === undefined || maxCost === undefined ? most : smaller(most, maxCost);
     try {
-      const extended = await this.#billing.extend({ holdId: id, ...wanted, mostCredits });
+      const extended = await this.#billing.extend({ accountId, holdId: id, ...wanted, mostCredits });
       if (extended.kind === "refused") return { refused: extended.error };
       if (extended.kind === "resolved") {
         this.#resolvedElsewhere(id);

@@ -16,10 +16,10 @@ function ask(running: RunningRequests, ...asked: Asked): Running | string {
 
 /** Acquires places for the account until the first refusal. */
 function fill(running: RunningRequests, account: string, key?: string): number {
-  let taken = 0;
-  while (typeof ask(running, `${account} ${key} ${taken}`, account, key ?? `key ${taken}`) === "object")
-    taken += 1;
-  return taken;
+  let count = 0;
+  while (typeof ask(running, `${account} ${key} ${count}`, account, key ?? `key ${count}`) === "object")
+    count += 1;
+  return count;
 }
 
 test("one account cannot take every place", () => {

@@ -14,7 +14,7 @@ const PLACES_PER_FREE_PLACE = 3;
 export interface Running {
   /** Aborts when the process must stop, or when the hold no longer belongs to this request. */
   readonly signal: AbortSignal;
-  giveUp(why: string): void;
+  cancel(why: string): void;
   leave(): void;
 }
 
@@ -53,19 +53,19 @@ export class RunningRequests {
     const keyPlace = `${accountId} ${keyId}`;
     const refusal = this.#refusalOf(accountId, keyPlace);
     if (refusal !== undefined) throw refusal;
-    return this.#enter(id, [accountId, keyPlace]);
+    return this.#enter(id, accountId, keyPlace);
   }
 
   /** Admits a request without a caller, which needs no place. @throws Error if the id is running already */
   resolve(id: string): Running {
-    return this.#enter(id, []);
+    return this.#enter(id);
   }
 
-  giveUp(id: string, why: string): void {
+  cancel(id: string, why: string): void {
     this.#running.get(id)?.abort(new Error(why));
   }
 
-  giveUpAll(why: string): void {
+  cancelAll(why: string): void {
     for (const controller of this.#running.values()) controller.abort(new Error(why));
   }
 
@@ -86,32 +86,36 @@ export class RunningRequests {
     return ofKey >= PLACES_PER_FREE_PLACE * freeToAccount ? shareOfPlacesUsed("key") : undefined;
   }
 
-  /** @param takers owners of the place: an account and its key, or none */
-  #enter(id: string, takers: readonly string[]): Running {
+  /** @param account and key: owners of the place; undefined without a place */
+  #enter(id: string, account?: string, keyPlace?: string): Running {
     if (this.#running.has(id)) throw new Error(`request ${id} is running already`);
     const controller = new AbortController();
     this.#running.set(id, controller);
-    this.#take(takers, 1);
+    this.#addServed(account, keyPlace, 1);
     let left = false;
     return {
       signal: controller.signal,
-      giveUp: (why) => controller.abort(new Error(why)),
+      cancel: (why) => controller.abort(new Error(why)),
       leave: () => {
         if (left) return;
         left = true;
         this.#running.delete(id);
-        this.#take(takers, -1);
+        this.#addServed(account, keyPlace, -1);
         if (this.#running.size === 0) this.#whenNone?.();
       },
     };
   }
 
-  #take(takers: readonly string[], places: 1 | -1): void {
-    if (takers.length > 0) this.#served += places;
-    for (const taker of takers) {
-      const served = (this.#servedOf.get(taker) ?? 0) + places;
-      if (served === 0) this.#servedOf.delete(taker);
-      else this.#servedOf.set(taker, served);
-    }
+  #addServed(account: string | undefined, keyPlace: string | undefined, places: 1 | -1): void {
+    if (account === undefined || keyPlace === undefined) return;
+    this.#served += places;
+    this.#count(account, places);
+    this.#count(keyPlace, places);
+  }
+
+  #count(owner: string, places: 1 | -1): void {
+    const served = (this.#servedOf.get(owner) ?? 0) + places;
+    if (served === 0) this.#servedOf.delete(owner);
+    else this.#servedOf.set(owner, served);
   }
 }

@@ -48,7 +48,7 @@ export interface ModuleInstance {
    * Aborts running requests and sends their clients a final error. Called while the process stops, STOP_GRACE_MS after
    * the request to stop; their connections are cut LAST_WORDS_MS later.
    */
-  giveUp?(): void;
+  cancel?(): void;
   /** Refuses new work, finishes running work, closes. Called in reverse order of start. */
   stop?(): Promise<void>;
 }

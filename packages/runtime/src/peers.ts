@@ -150,13 +150,13 @@ const isRefusedStream = (error: unknown) =>
 
 /** Adds the service token to every call; one token serves one method for some time. */
 function bearServiceToken(secret: string, clock: Clock): Interceptor {
-  const made = new Map<string, { readonly token: string; readonly at: number }>();
+  const tokens = new Map<string, { readonly token: string; readonly at: number }>();
   return (next) => (request) => {
     const audience = audienceOf(request);
-    let known = made.get(audience);
+    let known = tokens.get(audience);
     if (known === undefined || clock.now() - known.at > TOKEN_REFRESH_MS) {
       known = { token: signToken(secret, audience, "", clock), at: clock.now() };
-      made.set(audience, known);
+      tokens.set(audience, known);
     }
     request.header.set("authorization", `Bearer ${known.token}`);
     return next(request);

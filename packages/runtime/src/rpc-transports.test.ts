@@ -243,9 +243,9 @@ describe("network transport alone", () => {
     const client = connect(`http://127.0.0.1:${server.port}`);
     try {
       await once(client, "connect");
-      const told = once(client, "goaway");
+      const goaway = once(client, "goaway");
       const stopping = server.close(60_000);
-      const [code, lastStream] = await told;
+      const [code, lastStream] = await goaway;
       expect({ code, lastStream }).toEqual({ code: constants.NGHTTP2_NO_ERROR, lastStream: 2 ** 31 - 1 });
       client.close();
       await stopping;

@@ -106,15 +106,15 @@ describe("a process", () => {
     "a %s that is in use is one sentence, and nothing is left",
     async (name) => {
       const ports = await freePorts();
-      const taken = Number(ports.env[name]);
+      const occupied = Number(ports.env[name]);
       const other = name === "SERVICE_HTTP_PORT" ? ports.rpc : ports.http;
       blocker = createServer();
-      await new Promise<void>((resolve) => blocker?.listen(taken, "127.0.0.1", resolve));
+      await new Promise<void>((resolve) => blocker?.listen(occupied, "127.0.0.1", resolve));
       const error: unknown = await startProcess([moduleOf("a", [])], { env: ports.env }).catch(
         (thrown) => thrown,
       );
       expect(error).toBeInstanceOf(OperatorError);
-      expect((error as Error).message).toBe(`127.0.0.1:${taken} is in use; set ${name} to a free port.`);
+      expect((error as Error).message).toBe(`127.0.0.1:${occupied} is in use; set ${name} to a free port.`);
       expect(events).toEqual(["create a", "stop a"]);
       expect(await isListening(other)).toBe(false);
     },

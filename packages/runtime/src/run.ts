@@ -9,13 +9,13 @@ import { Peers, readPeerAddresses } from "./peers.ts";
 import { buildInfo } from "./process/build-info.ts";
 import { type Clock, systemClock, type Timer } from "./process/clock.ts";
 import {
-  believedSecrets,
   type Environment,
   longestStopMs,
   type ProcessConfig,
   processConfig,
   readConfig,
   refuseProblems,
+  trustedSecrets,
 } from "./process/config.ts";
 import { createLogger, type Logger } from "./process/logger.ts";
 import { memoryShares } from "./process/memory-shares.ts";
@@ -75,7 +75,7 @@ export async function startProcess(
   const metrics = new Registry();
   const shares = memoryShares(ordered, options.memory);
   collectDefaultMetrics({ register: metrics });
-  tellBuild(metrics);
+  reportBuild(metrics);
   const placed = placedSchemas(ordered, options.env);
   if (config.MIGRATE === "on") {
     await migrateSchemas(placed, log);
@@ -115,10 +115,10 @@ export async function startProcess(
   const stop = (): Promise<void> => {
     stopping = true;
     stopped ??= drainAll(drains, log).then(() => {
-      const giveUp = () => {
-        for (const { instance } of running) instance.giveUp?.();
+      const cancel = () => {
+        for (const { instance } of running) instance.cancel?.();
       };
-      const over = setTimeout(giveUp, config.STOP_GRACE_MS).unref();
+      const over = setTimeout(cancel, config.STOP_GRACE_MS).unref();
       return stopInReverse(closers, log).finally(() => clearTimeout(over));
     });
     return stopped;
@@ -162,7 +162,7 @@ export async function startProcess(
   }
 }
 
-function tellBuild(metrics: Registry): void {
+function reportBuild(metrics: Registry): void {
   const info = new Gauge({
     name: "generation_router_info",
     help: "Which build this is; always 1",
@@ -212,14 +212,14 @@ async function openPorts(
     port: config.SERVICE_RPC_PORT,
     services: [...described, reflectionService(described)],
     interceptors,
-    gate: requireServiceToken(believedSecrets(config), clock),
+    gate: requireServiceToken(trustedSecrets(config), clock),
   });
   try {
     const http = await startServiceHttp({
       host,
       port: config.SERVICE_HTTP_PORT,
       modules: running.map(({ module, instance }) => ({ name: module.name, rest: instance.rest })),
-      trust: { believed: believedSecrets(config), clock },
+      trust: { trustedSecrets: trustedSecrets(config), clock },
       readiness: { problems },
       log,
       metrics,
@@ -315,8 +315,8 @@ export async function run(modules: readonly Module[]): Promise<void> {
   }
   try {
     if (others.length > 0 || !(command === "migrate" || command === "--version")) {
-      const given = [command, ...others].join(" ");
-      throw new OperatorError(`"${given}" is not understood; give migrate, --version, or nothing to serve.`);
+      const text = [command, ...others].join(" ");
+      throw new OperatorError(`"${text}" is no command; use migrate, --version, or no argument to serve.`);
     }
     const sentences = command === "migrate" ? await migrateNow(modules) : [buildSentence()];
     process.stdout.write(`${sentences.join("\n")}\n`);

@@ -8,12 +8,12 @@ import { type Schema, searchPathOf } from "./database/sql-files.ts";
 import type { Module } from "./module.ts";
 import type { Timer } from "./process/clock.ts";
 import {
-  believedSecrets,
   type Environment,
   type ProcessConfig,
   postgresConfig,
   readConfig,
   refuseProblems,
+  trustedSecrets,
 } from "./process/config.ts";
 import type { Logger } from "./process/logger.ts";
 import { sentenceOf } from "./process/operator-error.ts";
@@ -97,15 +97,17 @@ export function placedSchemas(modules: readonly Module[], env: Environment): Pla
 
 /** @returns a sentence for each. @throws OperatorError at the first that cannot be migrated. */
 export async function migrateSchemas(placed: readonly PlacedSchema[], log: Logger): Promise<string[]> {
-  const said: string[] = [];
+  const sentences: string[] = [];
   for (const { schema, config } of placed) {
     const applied = await withPool({ schema, config }, log, (pool) => migrate(pool, schema));
-    said.push(`${schema.name}: ${applied.length === 0 ? "nothing to do" : `applied ${applied.join(", ")}`}.`);
+    sentences.push(
+      `${schema.name}: ${applied.length === 0 ? "nothing to do" : `applied ${applied.join(", ")}`}.`,
+    );
   }
-  return said;
+  return sentences;
 }
 
-export interface Waiting {
+export interface SchemaWait {
   readonly config: ProcessConfig;
   readonly log: Logger;
   readonly metrics: Registry;
@@ -115,7 +117,7 @@ export interface Waiting {
 }
 
 /** @returns false if a stop request ended the wait. */
-export async function awaitSchemas(placed: readonly PlacedSchema[], waiting: Waiting): Promise<boolean> {
+export async function awaitSchemas(placed: readonly PlacedSchema[], waiting: SchemaWait): Promise<boolean> {
   const { config, log, metrics, clock, stopping } = waiting;
   const look = async () => (await Promise.all(placed.map((one) => problemOf(one, log)))).flat();
   let problems = await look();
@@ -125,7 +127,7 @@ export async function awaitSchemas(placed: readonly PlacedSchema[], waiting: Wai
     host: config.SERVICE_HOST,
     port: config.SERVICE_HTTP_PORT,
     modules: [],
-    trust: { believed: believedSecrets(config), clock },
+    trust: { trustedSecrets: trustedSecrets(config), clock },
     readiness: { problems: async () => problems },
     log,
     metrics,

@@ -1,10 +1,10 @@
 // Service HTTP is the internal port of a process: REST of its modules for the gateway, their OpenAPI parts, and the
 // platform's checks (alive, ready, metrics). Nothing here is public.
-
 import { randomUUID } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
+import { isUuid } from "./database/uuid.ts";
 import { closeHttpApp, createHttpApp, drainHttpApp } from "./http/http-app.ts";
 import { describeRoutes, type RestApi } from "./http/rest-api.ts";
 import { DESCRIBE_PATH, serveForwarded } from "./http/rest-mount.ts";
@@ -15,13 +15,11 @@ import type { Logger } from "./process/logger.ts";
 import { REQUEST_ID_HEADER } from "./rpc/rpc-interceptors.ts";
 import type { Tracing } from "./telemetry/tracing.ts";
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
 export interface ServiceHttpOptions {
   readonly host: string;
   readonly port: number;
   readonly modules: readonly { name: string; rest: RestApi | undefined }[];
-  readonly trust: { believed: readonly string[]; clock: Clock };
+  readonly trust: { trustedSecrets: readonly string[]; clock: Clock };
   readonly readiness: Readiness;
   readonly log: Logger;
   readonly metrics: Registry;
@@ -35,18 +33,21 @@ export async function startServiceHttp(options: ServiceHttpOptions) {
     origin: "inside",
     // The gateway's id is kept, so that one request has one id everywhere.
     requestId: ({ headers }) => {
-      const given = headers[REQUEST_ID_HEADER];
-      return typeof given === "string" && UUID.test(given) ? given : randomUUID();
+      const sent = headers[REQUEST_ID_HEADER];
+      return typeof sent === "string" && isUuid(sent) ? sent.toLowerCase() : randomUUID();
     },
   });
   registerOps(app, options.readiness, options.metrics);
-  const described: Record<string, object> = {};
   for (const { name, rest } of options.modules) {
     if (rest === undefined) continue;
-    described[name] = describeRoutes(rest);
     await serveForwarded(app, name, rest, options.trust);
   }
-  app.get(DESCRIBE_PATH, async () => described);
+  // On demand: most starts are never asked, and schemas of all routes need a tenth of a second.
+  app.get(DESCRIBE_PATH, async () =>
+    Object.fromEntries(
+      options.modules.flatMap(({ name, rest }) => (rest === undefined ? [] : [[name, describeRoutes(rest)]])),
+    ),
+  );
   try {
     await app.listen({ host: options.host, port: options.port });
   } catch (error) {

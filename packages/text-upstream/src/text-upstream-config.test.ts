@@ -131,13 +131,13 @@ describe("what is wrong is refused by its place", () => {
       "TEXT_UPSTREAM_KEYS: must be JSON",
     ],
   ])("%j", (env, problem) => {
-    let said = "";
+    let message = "";
     try {
       read(env);
     } catch (error) {
-      said = String(error);
+      message = String(error);
     }
-    expect(said).toContain(problem);
-    expect(said).not.toContain(SECRET);
+    expect(message).toContain(problem);
+    expect(message).not.toContain(SECRET);
   });
 });

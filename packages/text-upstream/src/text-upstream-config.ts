@@ -131,28 +131,28 @@ export function textUpstreamsOf(config: Config): readonly TextUpstream[] {
 
 /** @param addressAt name of a missing address in messages */
 function upstreamOf(
-  said: z.infer<typeof listed>,
+  row: z.infer<typeof listed>,
   apiKey: string | undefined,
   addressAt: string,
 ): TextUpstream {
-  const kind = UPSTREAM_KINDS[said.kind];
-  const at = said.base_url ?? kind.publicAddress;
+  const kind = UPSTREAM_KINDS[row.kind];
+  const at = row.base_url ?? kind.publicAddress;
   if (at === undefined) refuse(addressAt, `is required for the kind ${kind.name}`);
-  const prices = said.prices ?? kind.prices;
+  const prices = row.prices ?? kind.prices;
   const listsThem = kind.listing.prices === "listed";
   if ((prices === "listed" && !listsThem) || (prices === "price-list" && listsThem)) {
-    refuse(`TEXT_UPSTREAMS: ${said.name}: prices`, `cannot be ${prices} for the kind ${kind.name}`);
+    refuse(`TEXT_UPSTREAMS: ${row.name}: prices`, `cannot be ${prices} for the kind ${kind.name}`);
   }
   return {
-    name: said.name,
+    name: row.name,
     kind,
     baseUrl: trimSlashes(at),
     apiKey,
     prices,
-    billed: said.billed,
-    passUnknownFields: said.pass_unknown_fields,
-    continues: said.continues,
-    timers: { connectMs: said.connect_ms, firstByteMs: said.first_byte_ms, idleMs: said.idle_ms },
+    billed: row.billed,
+    passUnknownFields: row.pass_unknown_fields,
+    continues: row.continues,
+    timers: { connectMs: row.connect_ms, firstByteMs: row.first_byte_ms, idleMs: row.idle_ms },
   };
 }
 

@@ -63,11 +63,11 @@ export interface GenerationQuery {
   /** Path below the base URL. @param id the upstream's own id if we have it, else the request id that was sent along */
   path(id: string): string;
   /** @param data the member of this name in its answer. @param amount reads within it */
-  read(data: JsonObject, amount: AmountReader): GenerationSaid | undefined;
+  read(data: JsonObject, amount: AmountReader): GenerationReport | undefined;
 }
 
 /** Unchecked counts of a look-up. */
-export interface GenerationSaid {
+export interface GenerationReport {
   readonly cost: PicoUsd;
   readonly inputTokens: unknown;
   readonly outputTokens: unknown;

@@ -118,7 +118,7 @@ async function measure({ hot, claims }: Series, concurrency: number): Promise<st
               })
             : undefined,
         });
-        await billing.capture({ holdId, credits: 124n, cost: 12_345_678_901n });
+        await billing.capture({ accountId: id, holdId, credits: 124n, cost: 12_345_678_901n });
         latencies.push(performance.now() - begun);
       }
     }),

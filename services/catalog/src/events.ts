@@ -23,7 +23,7 @@ export interface CatalogEvents {
   /** Postgres did not answer the question whether another process has imported. */
   textFollowFailed(upstream: string, reason: string): void;
   /** The files in the folder of the operator's own catalogue are in force from now on. */
-  folderTaken(folder: string, files: number): void;
+  folderApplied(folder: string, files: number): void;
   /** The folder was refused, and the earlier files stay in force. */
   folderRefused(folder: string, reason: string): void;
   /** Models that the operator's own catalogue names are not listed. @param notes a sentence for each */
@@ -47,7 +47,7 @@ export function createCatalogEvents(log: Logger, metrics: Registry, sizes: Catal
   });
   const jumps = new Counter({
     name: "catalog_price_jumps_total",
-    help: "Prices of models that went up or down more than tenfold at once",
+    help: "Prices of models that rose or fell more than tenfold at once",
     registers: [metrics],
   });
   new Gauge({
@@ -68,7 +68,7 @@ export function createCatalogEvents(log: Logger, metrics: Registry, sizes: Catal
   });
   new Gauge({
     name: "catalog_folder_usable",
-    help: "1 = what is in CATALOG_DIR is in force, or none is set; 0 = it is wrong, and an earlier state of it is in force",
+    help: "1 = the files of CATALOG_DIR are in force, or it is not set; 0 = they have an error, and an earlier state is in force",
     registers: [metrics],
     collect() {
       this.set(sizes.folderUsable() ? 1 : 0);
@@ -82,7 +82,7 @@ export function createCatalogEvents(log: Logger, metrics: Registry, sizes: Catal
       jumps.inc(jumped.length);
       log.warn(
         { count: jumped.length, models: jumped.slice(0, MOST_IDS_LOGGED) },
-        "prices went up or down more than tenfold; they are in force",
+        "prices rose or fell more than tenfold; they are in force",
       );
     },
     textImported(upstream, { models: imported, skipped }) {
@@ -95,19 +95,16 @@ export function createCatalogEvents(log: Logger, metrics: Registry, sizes: Catal
     },
     textListingDoubted(upstream, had, has) {
       imports.inc({ result: "doubted" });
-      log.warn({ upstream, had, has }, "the text listing shrank a lot; it must stay so to be believed");
+      log.warn({ upstream, had, has }, "the text listing shrank a lot; the next listing must confirm it");
     },
     textSyncFailed(upstream, reason) {
       imports.inc({ result: "failed" });
       log.warn({ upstream, reason }, "text models not imported on request; the last good ones stay");
     },
     textFollowFailed(upstream, reason) {
-      log.warn(
-        { upstream, reason },
-        "cannot see what other processes have imported; trying again each second",
-      );
+      log.warn({ upstream, reason }, "cannot read the imports of other processes; retrying each second");
     },
-    folderTaken(folder, files) {
+    folderApplied(folder, files) {
       log.info({ folder, files }, "the catalogue folder is in force");
     },
     folderRefused(folder, reason) {

@@ -53,7 +53,7 @@ export const catalogModule = defineModule({
       timeoutMs: config.TEXT_IMPORT_TIMEOUT_MS,
     });
     /** A charge may name a price as soon as it is shown, so it is stored before. */
-    const take = async (files: readonly SeedFile[]) => {
+    const apply = async (files: readonly SeedFile[]) => {
       const next = readOffer(seed, files);
       await prices.keep(next.models, clock.now());
       live.setOffer(next);
@@ -62,7 +62,7 @@ export const catalogModule = defineModule({
     const folder =
       config.CATALOG_DIR === undefined
         ? undefined
-        : createOwnFolder({ directory: config.CATALOG_DIR, files: ownFiles, take, events });
+        : createOwnFolder({ directory: config.CATALOG_DIR, files: ownFiles, apply, events });
     events.folderUnserved(offer.notes);
     await prices.keep(offer.models, clock.now());
     await textImports.restore();

@@ -80,7 +80,7 @@ describe("an import", () => {
     expect(await prices()).toEqual([]);
     await expect(world.operator.syncCatalog({})).rejects.toMatchObject({
       reason: "provider_error",
-      message: expect.stringMatching(/it lists no prices, and none of its models .* TEXT_PRICE_FILE\.$/),
+      message: expect.stringMatching(/it lists no prices, and our price list has none .* TEXT_PRICE_FILE\.$/),
     });
   });
 });

@@ -54,9 +54,9 @@ function readerModule(): { module: Module; copy: () => Copy } {
     needs: ["catalog"],
     config: z.object({}),
     create: async ({ dial }) => {
-      const made = createCatalogCopy(dial("catalog", CatalogService), createLogger("silent", "reader"));
-      copy = made;
-      return { start: made.start, stop: made.stop };
+      const created = createCatalogCopy(dial("catalog", CatalogService), createLogger("silent", "reader"));
+      copy = created;
+      return { start: created.start, stop: created.stop };
     },
   });
   return {

@@ -23,7 +23,7 @@ export interface ConsoleEvents {
   /** A request was refused, for any reason; many of one reason need attention. */
   refused(reason: Reason): void;
   /** An event of Stripe was processed or not; Stripe repeats "failed" ones. */
-  stripeTold(outcome: StripeOutcome): void;
+  stripeEvent(outcome: StripeOutcome): void;
   paymentSettled(paymentId: string, status: PaymentStatus): void;
   /** A payment or a refund happened that the books do not have. */
   paymentNotBooked(paymentId: string, problem: string): void;
@@ -52,7 +52,7 @@ export function createConsoleEvents(
   for (const by of WAYS_IN) signIns.inc({ by }, 0);
   const issuerFailures = new Counter({
     name: "console_issuer_failures_total",
-    help: "Times that the issuer where people sign in did not answer, or not what lets anybody in",
+    help: "Failures of the issuer for single sign-on: no answer, or an unusable one",
     labelNames: ["outcome"],
     registers,
   });
@@ -65,7 +65,7 @@ export function createConsoleEvents(
   });
   const stripe = new Counter({
     name: "console_stripe_events_total",
-    help: "Events of Stripe, by what was done with them",
+    help: "Events of Stripe, by their handling",
     labelNames: ["outcome"],
     registers,
   });
@@ -83,7 +83,7 @@ export function createConsoleEvents(
   });
   const unread = new Counter({
     name: "statement_reads_failed_total",
-    help: "Daily comparisons whose statement or books were not read; the next try is an hour later",
+    help: "Daily comparisons that could not read the statement or the ledger; the next try is an hour later",
     labelNames: ["upstream"],
     registers,
   });
@@ -102,7 +102,7 @@ export function createConsoleEvents(
       log.warn({ issuer, problem }, outcome === "away" ? away : "an answer of the issuer lets nobody in");
     },
     refused: (reason) => refusals.inc({ reason }),
-    stripeTold: (outcome) => stripe.inc({ outcome }),
+    stripeEvent: (outcome) => stripe.inc({ outcome }),
     paymentSettled: (paymentId, status) => log.info({ paymentId, status }, "a payment has changed"),
     paymentNotBooked: (paymentId, problem) => {
       notBooked.inc();

@@ -116,7 +116,7 @@ export const consoleModule = defineModule({
             await payments.sweep();
             await settling?.settleStale();
           },
-          failed: (err) => log.warn({ err }, "a round of upkeep was not finished; the next one goes on"),
+          failed: (err) => log.warn({ err }, "a round of upkeep was not finished; the next one continues"),
         });
         // Rounds of their own: a slow provider delays no upkeep.
         stopComparing = startRounds({

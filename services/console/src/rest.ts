@@ -88,7 +88,7 @@ function routeOf(
     responses: { [status]: success },
     handle: async ({ http, reply, ...asked }) => {
       const caller = callers.get(http);
-      if (caller === undefined) throw new Error("a request has passed without a check of who makes it");
+      if (caller === undefined) throw new Error("a request has passed without a check of its sender");
       reply.status(status);
       const params = http.params as Record<string, string>;
       const result = await handle({ ...caller, ...asked, params, reply } as never);

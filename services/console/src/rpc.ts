@@ -16,11 +16,11 @@ const operatorFields = z.object({ email, name: name.optional() });
 export function consoleRpc(deps: ConsoleDeps): RpcService {
   const { people, store, operators, accounts, links, clock, reconcile, comparisons, statements } = deps;
   return implement(ConsoleOperatorService, {
-    async addOwner({ accountId, ...given }) {
+    async addOwner({ accountId, ...sent }) {
       const fields = parseRequest(ownerFields, {
-        email: given.email,
-        ...(given.accountName === "" ? {} : { account_name: given.accountName }),
-        ...(given.name === "" ? {} : { name: given.name }),
+        email: sent.email,
+        ...(sent.accountName === "" ? {} : { account_name: sent.accountName }),
+        ...(sent.name === "" ? {} : { name: sent.name }),
       });
       const account = await accounts.require(accountId, "account_id");
       const person = await people.findOrMake(fields.email, fields.name ?? fields.email);
@@ -30,13 +30,13 @@ export function consoleRpc(deps: ConsoleDeps): RpcService {
       if ((await store.roleOf(accountId, person.id)) !== "owner") {
         await store.addMember(accountId, person.id, "owner");
         const detail = { email: fields.email, role: "owner" };
-        const deed = { action: "member.added", subject: person.id, detail };
-        await store.audit({ accountId, actor: null, address: null, ...deed });
+        const event = { action: "member.added", subject: person.id, detail };
+        await store.audit({ accountId, actor: null, address: null, ...event });
       }
       return { personId: person.id };
     },
-    async renameAccount({ accountId, ...given }) {
-      const fields = parseRequest(renameFields, { name: given.name });
+    async renameAccount({ accountId, ...sent }) {
+      const fields = parseRequest(renameFields, { name: sent.name });
       const { id } = await accounts.require(accountId, "account_id");
       const before = await accounts.rename(id, fields.name);
       const detail = { from: before, to: fields.name };
@@ -46,8 +46,8 @@ export function consoleRpc(deps: ConsoleDeps): RpcService {
       });
       return {};
     },
-    async setSuspended({ accountId, suspended, ...given }) {
-      const { reason } = parseRequest(suspensionFields, { reason: given.reason });
+    async setSuspended({ accountId, suspended, ...sent }) {
+      const { reason } = parseRequest(suspensionFields, { reason: sent.reason });
       const { id } = await accounts.require(accountId, "account_id");
       await accounts.setSuspended(id, suspended, reason);
       return {};
@@ -55,13 +55,13 @@ export function consoleRpc(deps: ConsoleDeps): RpcService {
     async createSignInLink(request) {
       const fields = parseRequest(linkFields, { email: request.email });
       if ((await people.find(fields.email)) === undefined) throw nobody(fields.email);
-      const url = links.signIn(await people.makeSignInToken(fields.email));
+      const url = links.signIn(await people.createSignInToken(fields.email));
       return { url, expiresAt: BigInt(clock.now() + SIGN_IN_LINK_S * 1_000) };
     },
-    async addOperator(given) {
+    async addOperator(sent) {
       const fields = parseRequest(operatorFields, {
-        email: given.email,
-        ...(given.name === "" ? {} : { name: given.name }),
+        email: sent.email,
+        ...(sent.name === "" ? {} : { name: sent.name }),
       });
       const person = await people.findOrMake(fields.email, fields.name ?? fields.email);
       await operators.add(person.id);

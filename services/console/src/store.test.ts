@@ -1,7 +1,7 @@
 // Guarantees of members and invitations during simultaneous or late changes.
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
-import { digestOfToken, makeToken } from "./people/invitation-token.ts";
+import { createToken, digestOfToken } from "./people/invitation-token.ts";
 import { type ConsoleDatabase, startConsoleDatabase } from "./test/console-database.ts";
 
 let database: ConsoleDatabase;
@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterAll(() => database.stop());
 
-async function makePerson(): Promise<{ personId: string; email: string }> {
+async function createPerson(): Promise<{ personId: string; email: string }> {
   const personId = randomUUID();
   const email = `${personId}@example.com`;
   await database.pool.query(
@@ -27,7 +27,7 @@ async function makePerson(): Promise<{ personId: string; email: string }> {
 
 test("of two owners who leave at the same moment one stays", async () => {
   const { store } = database;
-  const people = [await makePerson(), await makePerson()];
+  const people = [await createPerson(), await createPerson()];
   for (const { personId } of people) await store.addMember(accountId, personId, "owner");
   const leave = ({ personId }: { personId: string }) =>
     store.changeMember(accountId, personId, (_member, owners) => {
@@ -41,9 +41,9 @@ test("of two owners who leave at the same moment one stays", async () => {
 
 test("an invitation is accepted once, by whom it is for, in time, and takes no role away", async () => {
   const { store, pool } = database;
-  const [guest, other] = [await makePerson(), await makePerson()];
+  const [guest, other] = [await createPerson(), await createPerson()];
   const invite = async (role: "viewer" | "admin", expiresAt = new Date(Date.now() + 60_000)) => {
-    const token = makeToken();
+    const token = createToken();
     const fields = {
       id: randomUUID(),
       accountId,

@@ -113,7 +113,7 @@ describe("a revision", () => {
   });
 
   describe("that billing refuses as old", () => {
-    const overtaken = () =>
+    const staleRevision = () =>
       new ServiceError("invalid_value", "A newer revision is stored.", { param: "spender.revision" });
     const mintKnownAs = async (revision: bigint) => {
       const keyId = await mint();
@@ -125,7 +125,7 @@ describe("a revision", () => {
     test("is raised above the one that billing has, and the change made once more", async () => {
       const keyId = await mintKnownAs(9n);
       onSending(async ({ revision }) => {
-        if (revision < 9n) throw overtaken();
+        if (revision < 9n) throw staleRevision();
       });
       await rename(keyId, "second");
       expect(sent.slice(1)).toMatchObject([{ revision: 2n }, { revision: 10n, name: "second" }]);
@@ -136,7 +136,7 @@ describe("a revision", () => {
 
     test("again and again fails the change", async () => {
       const keyId = await mintKnownAs(9n);
-      onSending(() => Promise.reject(overtaken()));
+      onSending(() => Promise.reject(staleRevision()));
       await expect(world.keys.deleteKey({ accountId, keyId })).rejects.toThrow("internal error");
       expect(await rowOf(keyId)).toEqual({ name: "a key", revision: 10n });
       expect((await world.keys.listKeys({ accountId })).keys).toHaveLength(1);

@@ -82,8 +82,8 @@ test.each<[string, () => Promise<{ status: number; body: { cost: number; data: {
   const { status, body } = await send();
   expect([status, body.cost]).toEqual([200, 0.014]);
   const [name = ""] = await media.outputs();
-  const made = await fetch(`${media.url()}/media/${name}`);
-  const { data, info } = await sharp(Buffer.from(await made.arrayBuffer()))
+  const hosted = await fetch(`${media.url()}/media/${name}`);
+  const { data, info } = await sharp(Buffer.from(await hosted.arrayBuffer()))
     .raw()
     .toBuffer({ resolveWithObject: true });
   const cell = 1024 / 10.4;

@@ -8,7 +8,7 @@ import { RouteSchema } from "@gr/proto/catalog";
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
 import { until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import type { ImageJob, Maker, MediaProvider, Progress } from "./providers/provider.ts";
+import type { ImageJob, KindSupport, MediaProvider, Progress } from "./providers/provider.ts";
 import { ProviderError, type ProviderFailure } from "./providers/provider-error.ts";
 import { fixedModels } from "./test/fixed-catalog.ts";
 import { artifactOf, drawPicture } from "./test/pictures.ts";
@@ -30,7 +30,7 @@ const settled = async (media: MediaUnderTest) => {
   await until(async () => (await media.row())["booked_at"] !== null, { timeoutMs: 60_000 });
 };
 /** Expires the leases of all rows now. */
-const makeDue = (media: MediaUnderTest) => media.db.query("UPDATE generation SET due_at = now()");
+const setDue = (media: MediaUnderTest) => media.db.query("UPDATE generation SET due_at = now()");
 const pictureAnswer = async (count = 1, usage?: object) => ({
   status: 200,
   body: {
@@ -172,14 +172,14 @@ describe("a scripted provider", () => {
     const env = { ...PATIENT, MEDIA_MAX_RUNNING: "1" };
     media = await startMedia({ upstreamUrl: upstream.url, env });
     const asked = Promise.withResolvers<void>();
-    const goOn = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
     upstream.play(
       (response) => {
         response.destroy();
       },
       async (response) => {
         asked.resolve();
-        await goOn.promise;
+        await released.promise;
         response.end('{"pico_usd":"5"}');
       },
       await pictureAnswer(),
@@ -187,7 +187,7 @@ describe("a scripted provider", () => {
     await media.generate(fox);
     await asked.promise;
     expect((await media.generate(fox)).status).toBe(200);
-    goOn.resolve();
+    released.resolve();
     await until(() => media.billing.openHolds.length === 0, { timeoutMs: 60_000 });
   });
 
@@ -329,7 +329,7 @@ describe("a scripted provider", () => {
     expect(headers.get("x-should-retry")).toBe("false");
     expect(await media.row()).toMatchObject({ state: "succeeded", booked_at: null });
     media.billing.before = async () => undefined;
-    await makeDue(media);
+    await setDue(media);
     await settled(media);
     expect(onlyHold(media)).toMatchObject({ state: HoldState.CAPTURED, chargedCredits: 100n });
     expect(await media.outputs()).toHaveLength(1);
@@ -379,20 +379,20 @@ describe("a scripted provider", () => {
     expect((await media.generate(fox)).status).toBe(502);
     expect(media.billing.openHolds).toHaveLength(1);
     media.billing.before = async () => undefined;
-    await makeDue(media);
+    await setDue(media);
     await settled(media);
     expect(onlyHold(media)).toMatchObject({ state: HoldState.RELEASED, releaseReason: ReleaseReason.FAILED });
   });
 });
 
 describe("a model with two providers", () => {
-  type Submit = Maker<ImageJob>["submit"];
+  type Submit = KindSupport<ImageJob>["submit"];
   const failing = (kind: ProviderFailure, accepted: boolean) => async () => {
     throw new ProviderError(kind, kind, { accepted });
   };
   const provider = (name: string, submit: Submit): MediaProvider => ({
     name,
-    makes: { image: { mostAtOnce: 10, submit } },
+    kinds: { image: { mostAtOnce: 10, submit } },
     poll: failing("failed", true),
     cancel: async () => undefined,
   });

@@ -18,10 +18,10 @@ class FilmQueue {
   polls = 0;
   film = mp4Of();
   /** Form of the delivered video. */
-  made: () => Artifact = () => ({ stream: [this.film], type: "video/mp4" });
+  artifact: () => Artifact = () => ({ stream: [this.film], type: "video/mp4" });
   readonly provider: MediaProvider = {
     name: "queue",
-    makes: {
+    kinds: {
       video: {
         mostAtOnce: 1,
         submit: async (job) => {
@@ -33,7 +33,7 @@ class FilmQueue {
     poll: async (operation) => {
       this.polls += 1;
       if (this.polls < 2) return { state: "pending", operation, pollAfterMs: 10 };
-      return { state: "succeeded", artifacts: [this.made()] };
+      return { state: "succeeded", artifacts: [this.artifact()] };
     },
     cancel: async () => undefined,
   };
@@ -131,14 +131,14 @@ describe("what is made", () => {
     await restart({ [variable]: "5000" });
     for (const response_format of formats) {
       queue.polls = 0;
-      queue.made = () => pieces(5);
+      queue.artifact = () => pieces(5);
       const { status } = await media.generate({ ...fox, response_format }, PATH);
       expect([response_format, status]).toEqual([
         response_format,
         bounded.includes(response_format) ? 502 : 200,
       ]);
       queue.polls = 0;
-      queue.made = () => pieces(4);
+      queue.artifact = () => pieces(4);
       expect((await media.generate({ ...fox, response_format }, PATH)).status).toBe(200);
     }
     const paid = formats.length + formats.length - bounded.length;
@@ -148,7 +148,7 @@ describe("what is made", () => {
 
   test("is fetched again when it breaks off, and then stored once and whole", async () => {
     let tries = 0;
-    queue.made = () => ({
+    queue.artifact = () => ({
       type: "video/mp4",
       stream: {
         async *[Symbol.asyncIterator]() {
@@ -182,7 +182,10 @@ describe("what is made", () => {
       yield film;
       if (read === 1) await held.promise;
     };
-    queue.made = () => ({ type: "video/mp4", stream: { [Symbol.asyncIterator]: () => begin(queue.film) } });
+    queue.artifact = () => ({
+      type: "video/mp4",
+      stream: { [Symbol.asyncIterator]: () => begin(queue.film) },
+    });
     const patience = { timeoutMs: 60_000 };
     const ask = (response_format: string) => media.generate({ ...fox, response_format }, PATH);
     const first = ask("b64_ephemeral");
@@ -201,7 +204,7 @@ describe("what is made", () => {
     await restart({ MEDIA_MAX_IN_MEMORY: "1" });
     // Larger than the socket buffers between the two.
     queue.film = mp4Of("moving pictures".repeat(1_200_000));
-    const taken = async (response: Response) =>
+    const bodyOf = async (response: Response) =>
       ((await response.json()) as { data: [{ b64_json: string }] }).data[0].b64_json;
     const ask = (response_format: string) =>
       fetch(media.url() + PATH, {
@@ -209,13 +212,13 @@ describe("what is made", () => {
         headers: { "content-type": "application/json" },
         body: JSON.stringify({ ...fox, response_format }),
       });
-    const untaken = await ask("b64_ephemeral");
+    const unread = await ask("b64_ephemeral");
     const second = ask("b64_ephemeral");
-    const hosted = await taken(await ask("b64_json"));
+    const hosted = await bodyOf(await ask("b64_json"));
     expect(Buffer.from(hosted, "base64").equals(queue.film)).toBe(true);
     expect(await Promise.race([second, ask("url").then(() => "has to wait")])).toBe("has to wait");
-    expect((await taken(untaken)) === hosted).toBe(true);
-    expect((await taken(await second)) === hosted).toBe(true);
+    expect((await bodyOf(unread)) === hosted).toBe(true);
+    expect((await bodyOf(await second)) === hosted).toBe(true);
   });
 
   test("may take longer than a picture", async () => {

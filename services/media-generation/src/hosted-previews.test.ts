@@ -21,7 +21,7 @@ let simulator: RunningSimulator;
 let media: MediaUnderTest;
 const cinema: MediaProvider = {
   name: "queue",
-  makes: {
+  kinds: {
     video: {
       mostAtOnce: 1,
       submit: async () => ({ state: "succeeded", artifacts: [{ stream: [film], type: "video/mp4" }] }),

@@ -13,7 +13,7 @@ const fox = { model: "sandbox/image", prompt: "a fox" };
 const film = mp4Of("moving pictures ".repeat(500_000));
 const cinema: MediaProvider = {
   name: "queue",
-  makes: {
+  kinds: {
     video: {
       mostAtOnce: 1,
       submit: async () => ({ state: "succeeded", artifacts: [{ stream: slices(film), type: "video/mp4" }] }),

@@ -39,7 +39,7 @@ async function raw(body: object | FormData, key = "k-1") {
 }
 
 /** One hold, so one call of the provider; on a slow machine the resolver may have captured it once more. */
-const madeOnce = () => {
+const expectOneGeneration = () => {
   expect(movesOf(media.billing).filter((entry) => entry !== "capture")).toEqual(["place"]);
   expect(media.billing.charged).toBe(media.billing.holds[0]?.credits);
 };
@@ -53,7 +53,7 @@ describe("a repeated request", () => {
     const first = await raw(body);
     expect(first).toMatchObject({ status: 200, replayed: null });
     for (let i = 0; i < 2; i += 1) expect(await raw(body)).toEqual({ ...first, replayed: "true" });
-    madeOnce();
+    expectOneGeneration();
     expect(await media.metrics()).toContain("media_replays_total 2");
   });
 
@@ -62,7 +62,7 @@ describe("a repeated request", () => {
     const first = await raw(body);
     await media.restart();
     expect(await raw(body)).toEqual({ ...first, replayed: "true" });
-    madeOnce();
+    expectOneGeneration();
   });
 
   test("is the same request as a form or as JSON, with defaults and unknown fields or without", async () => {
@@ -78,7 +78,7 @@ describe("a repeated request", () => {
     expect(await raw(form())).toEqual(again);
     expect(await raw({ prompt: "a fox", model: "sandbox/image" })).toEqual(again);
     expect(await raw({ ...fox, quality: "auto", response_format: null, seed: 7 })).toEqual(again);
-    madeOnce();
+    expectOneGeneration();
   });
 
   test("that wanted b64_ephemeral is told that nothing was kept", async () => {
@@ -93,7 +93,7 @@ describe("a repeated request", () => {
     });
     expect(headers.get("x-should-retry")).toBe("false");
     expect(headers.get("idempotency-replayed")).toBeNull();
-    madeOnce();
+    expectOneGeneration();
   });
 
   test.each(["url", "b64_json"])(
@@ -105,7 +105,7 @@ describe("a repeated request", () => {
       await rm(join(media.dataDir, "media", name.slice(0, 2), name));
       const { status, body: answer } = await withKey(body);
       expect([status, answer.error.code]).toEqual([409, "idempotency_not_replayable"]);
-      madeOnce();
+      expectOneGeneration();
     },
   );
 });
@@ -126,7 +126,7 @@ describe("a repeat of a request that would be refused today", () => {
     expect(await raw(sized)).toEqual({ ...first, replayed: "true" });
     expect((await raw(sized, "k-2")).status).toBeGreaterThanOrEqual(400);
     expect(await raw({ ...sized, n: 3 })).toMatchObject({ status: 422, replayed: null });
-    madeOnce();
+    expectOneGeneration();
   });
 });
 
@@ -146,13 +146,13 @@ describe("another request under the key", () => {
     const { status, body } = await withKey({ ...fox, ...change });
     expect(status).toBe(422);
     expect(body.error).toMatchObject({ code: "idempotency_mismatch", param: "Idempotency-Key" });
-    madeOnce();
+    expectOneGeneration();
   });
 
   test("that is not valid is refused as such", async () => {
     await withKey(fox);
     expect((await withKey({ ...fox, n: 11 })).body.error).toMatchObject({ param: "n" });
-    madeOnce();
+    expectOneGeneration();
   });
 
   test("that nests its input image without end is refused like any other", async () => {

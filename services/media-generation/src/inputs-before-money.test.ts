@@ -73,8 +73,8 @@ describe("a quote", () => {
 describe("a picture that is named by URL", () => {
   /** A picture of 1024x1024 that is hosted here. */
   const hosted = async (): Promise<string> => {
-    const made = await media.generate({ model: "sandbox/image", prompt: "a fox" });
-    return made.body.data[0].url;
+    const response = await media.generate({ model: "sandbox/image", prompt: "a fox" });
+    return response.body.data[0].url;
   };
   const kept = async () => {
     const { rows } = await media.db.query("SELECT request FROM generation ORDER BY created_at DESC LIMIT 1");

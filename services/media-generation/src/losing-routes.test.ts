@@ -41,7 +41,7 @@ function provider(name: string, bill: () => PicoUsd): MediaProvider {
   };
   const notPolled = () => Promise.reject(new Error("the job has ended"));
   const cancel = async () => undefined;
-  return { name, makes: { image: { mostAtOnce: 10, submit } }, poll: notPolled, cancel };
+  return { name, kinds: { image: { mostAtOnce: 10, submit } }, poll: notPolled, cancel };
 }
 
 const routedTo = (...names: readonly string[]) =>

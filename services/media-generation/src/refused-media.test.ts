@@ -92,7 +92,7 @@ describe("an operator hears of a refused account", () => {
     };
     const first: MediaProvider = {
       name: "first",
-      makes: { image: { mostAtOnce: 1, submit } },
+      kinds: { image: { mostAtOnce: 1, submit } },
       poll: () => Promise.reject(lost),
       cancel: async () => undefined,
     };

@@ -20,7 +20,7 @@ class Queue {
 
   readonly provider: MediaProvider = {
     name: "queue",
-    makes: {
+    kinds: {
       image: {
         mostAtOnce: 2,
         submit: async ({ requestId, part }) => {

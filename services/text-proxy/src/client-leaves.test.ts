@@ -85,15 +85,15 @@ describe("a client that does not read", () => {
   let upstream: ScriptedUpstream;
   let rig: Rig;
   /** Loses its patience soon, which the other must not do on a slow machine. */
-  let hasty: Rig;
+  let immediate: Rig;
   let written = 0;
   beforeAll(async () => {
     upstream = await new ScriptedUpstream().start();
     rig = await startRig(upstream.url);
-    hasty = await startRig(upstream.url, { TEXT_IDLE_TIMEOUT_MS: "5000" });
+    immediate = await startRig(upstream.url, { TEXT_IDLE_TIMEOUT_MS: "5000" });
   });
   afterAll(async () => {
-    await Promise.all([rig?.stop(), hasty?.stop()]);
+    await Promise.all([rig?.stop(), immediate?.stop()]);
     await upstream?.stop();
   });
 
@@ -114,8 +114,8 @@ describe("a client that does not read", () => {
     startStream(response);
     const drained = () => new Promise<boolean>((resolve) => response.once("drain", () => resolve(true)));
     const impatient = () => new Promise<boolean>((resolve) => setTimeout(resolve, 1_200, false));
-    for (let goOn = true; goOn; )
-      goOn = response.write(PIECE) || (await Promise.race([drained(), impatient()]));
+    for (let isAccepting = true; isAccepting; )
+      isAccepting = response.write(PIECE) || (await Promise.race([drained(), impatient()]));
     response.destroy();
   }
 
@@ -156,21 +156,21 @@ describe("a client that does not read", () => {
 
   test("for too long is taken for one that has left: the upstream is read to its end and charged", async () => {
     upstream.script(give(PIECES));
-    const { response, id } = await open(hasty);
+    const { response, id } = await open(immediate);
     response.on("error", () => undefined);
-    await until(() => hasty.billing.state(id) === HoldState.CAPTURED, PATIENCE);
-    expect(hasty.billing.callsOf(id).at(-1)).toMatchObject({ cost: 2_000_000_000n, credits: 20n });
-    expect(await hasty.metrics()).toMatch(/text_clients_left_total [1-9]/);
+    await until(() => immediate.billing.state(id) === HoldState.CAPTURED, PATIENCE);
+    expect(immediate.billing.callsOf(id).at(-1)).toMatchObject({ cost: 2_000_000_000n, credits: 20n });
+    expect(await immediate.metrics()).toMatch(/text_clients_left_total [1-9]/);
     response.destroy();
   });
 
   test("and so makes the upstream break off is charged for what was delivered", async () => {
     upstream.script(loseOnesPatience);
     upstream.generations = (_, response) => sendJson(response, '{"data":{"total_cost":0.0042}}');
-    const { response, id } = await open(hasty);
+    const { response, id } = await open(immediate);
     response.on("error", () => undefined);
-    await until(() => hasty.billing.state(id) === HoldState.CAPTURED, PATIENCE);
-    expect(hasty.billing.callsOf(id).at(-1)).toMatchObject({ cost: 4_200_000_000n });
+    await until(() => immediate.billing.state(id) === HoldState.CAPTURED, PATIENCE);
+    expect(immediate.billing.callsOf(id).at(-1)).toMatchObject({ cost: 4_200_000_000n });
     response.destroy();
   });
 });

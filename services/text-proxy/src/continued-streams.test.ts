@@ -19,7 +19,7 @@ const breaksAfter =
     startStream(response);
     response.write(events.join(""), () => response.destroy());
   };
-const goesOn: Script = (_, response) => {
+const continuing: Script = (_, response) => {
   startStream(response);
   const usage = { prompt_tokens: 20, completion_tokens: 3, total_tokens: 23 };
   response.end(
@@ -58,7 +58,7 @@ afterAll(async () => {
 });
 beforeEach(() => {
   first.script(breaksAfter(chunk({ role: "assistant", content: "Hello" }), chunk({ content: "," })));
-  second.script(goesOn);
+  second.script(continuing);
 });
 
 const ask = (of: Rig, more: object = {}, init: RequestInit = wanted) =>

@@ -3,17 +3,17 @@ import { z } from "zod";
 import type { TextApi } from "./request/text-request.ts";
 
 const ALIVE =
-  "Lines that begin with a colon say that the stream is alive; they carry nothing. What the provider sends is passed on as it is.";
+  "Lines with a leading colon keep the connection open and have no content. Events of the provider are passed on unchanged.";
 
 const WORDS: Readonly<Record<TextApi, string>> = {
   chat:
     `With stream: true. Each event is \`data:\` and a chunk of the chat completion as JSON. ${ALIVE} The last chunk before ` +
-    "`data: [DONE]` has `usage`: tokens, and `cost`, the true cost in USD. A stream that fails after it has begun ends with a " +
-    'chunk that has `error` and the finish_reason "error"; one without `usage` there cost nothing.',
+    "`data: [DONE]` has `usage`: tokens, and `cost`, the true cost in USD. A stream that fails after its start ends with a " +
+    'chunk that has `error` and the finish_reason "error"; without `usage` in that chunk it is free.',
   responses:
     `With stream: true. Each event has a name, and its \`data:\` is JSON with that name as \`type\`. ${ALIVE} The last event is ` +
     "`response.completed`, or `response.incomplete`: its `response.usage` has tokens and `cost`, the true cost in USD. A stream " +
-    "that fails after it has begun ends with `response.failed`, whose `response.error` says why; one without `usage` there cost nothing.",
+    "that fails after its start ends with `response.failed` and the reason in `response.error`; without `usage` in that event it is free.",
 };
 
 const CHAT_HEAD = '"id":"gen-1","object":"chat.completion.chunk","created":1767225600,"model":"vendor/model"';

@@ -38,7 +38,7 @@ export interface TextEvents extends PaidRequestEvents<TextKinds> {
   /** A stored answer was replayed. */
   replayed(): void;
   /** An upstream's bill is above the trusted cost: the excess is our loss, and an operator must check it. */
-  notBelieved(order: TextOrder, cost: PicoUsd, believed: PicoUsd): void;
+  notTrusted(order: TextOrder, cost: PicoUsd, trusted: PicoUsd): void;
 }
 
 /** Seconds; answers last from milliseconds to minutes. */
@@ -77,25 +77,28 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
     "text_upstream_breaker_opened_total",
     "How often an upstream was put behind the other routes of a model after failures in a row",
   );
-  const clientsLeft = counted("text_clients_left_total", "Clients that left before the end of their answer");
-  const lookedUp = counted("text_usage_looked_up_total", "Charges whose usage had to be looked up");
-  const metered = counted("text_usage_estimated_total", "Charges whose usage was metered by us");
-  const notBelieved = counted(
+  const clientsLeft = counted(
+    "text_clients_left_total",
+    "Clients that disconnected before the end of their answer",
+  );
+  const lookedUp = counted("text_usage_looked_up_total", "Charges with usage from a look-up at the provider");
+  const metered = counted("text_usage_estimated_total", "Charges with usage that the router metered");
+  const notTrusted = counted(
     "text_costs_not_believed_total",
-    "Costs far above what listed prices make of the reported tokens",
+    "Costs far above the listed price of the reported tokens",
   );
   const notCovered = counted(
     "text_costs_not_covered_total",
     "Charges that their hold and the money did not cover, so that a part of them is ours",
   );
-  const replayed = counted("text_answers_replayed_total", "Kept answers that were given again");
-  const notKept = counted("text_answers_not_kept_total", "Answers too large to be given again");
+  const replayed = counted("text_answers_replayed_total", "Stored answers that were sent again");
+  const notKept = counted("text_answers_not_kept_total", "Answers too large to be stored for a repeat");
   const linesLost = counted(
     "text_log_lines_lost_total",
     "Lines of the log of text requests that could not be written",
   );
   const fellBack = counted("text_requests_fell_back_total", "Attempts after another provider had failed");
-  const lateBills = counted("text_late_bills_total", "Bills that came after their request was released");
+  const lateBills = counted("text_late_bills_total", "Bills that arrived after their request was released");
   const resolvedHolds = new Counter({
     name: "text_holds_resolved_total",
     help: "Holds resolved after their request had failed, by result",
@@ -110,19 +113,19 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
   });
   const streams = new Histogram({
     name: "text_first_byte_seconds",
-    help: "From the arrival of a request to the first byte of its streamed answer",
+    help: "From the arrival of a request milliseconds to the first byte of the streamed answer",
     buckets: BUCKETS,
     registers,
   });
   const own = new Histogram({
     name: "text_own_seconds",
-    help: "What of a text request's time was ours: all but that from sending it upstream to the answer's last byte",
+    help: "Part of a text request's time in the router: all but the time between sending it upstream and the answer's last byte",
     buckets: OWN_BUCKETS,
     registers,
   });
   const upstreams = new Histogram({
     name: "text_upstream_seconds",
-    help: "What of a text request's time was the upstream's: from sending it to the answer's last byte",
+    help: "Part of a text request's time at the upstream: from sending it to the answer's last byte",
     buckets: BUCKETS,
     registers,
   });
@@ -139,7 +142,7 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
     clientLeft: () => clientsLeft.inc(),
     cutOff: (order, why) => {
       outcomes.inc({ outcome: "cut_off" });
-      log.warn({ ...named(order), why }, "answer cut off; what was delivered is charged");
+      log.warn({ ...named(order), why }, "answer cut off; the delivered part is charged");
     },
     lost: (order, loss) => {
       outcomes.inc({ outcome: loss.kind.replace(" ", "_") });
@@ -150,9 +153,9 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
       log.warn({ upstream, model, pauseMs }, "the upstream fails; other routes of this model are preferred");
     },
     breakerClosed: (upstream, model) => log.info({ upstream, model }, "the upstream answers again"),
-    refused: (order, upstream, status, { error, ourFault }) => {
+    refused: (order, upstream, status, { error, isOurFault }) => {
       outcomes.inc({ outcome: "refused" });
-      if (ourFault) {
+      if (isOurFault) {
         keyRefused.inc({ upstream });
         log.error({ requestId: order.id, upstream, status }, "our upstream key is refused");
       } else if (status >= 500) {
@@ -165,7 +168,7 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
     },
     failed: (order, problem) => {
       outcomes.inc({ outcome: "failed" });
-      log.warn({ ...named(order), problem }, "upstream gave no usable answer");
+      log.warn({ ...named(order), problem }, "upstream sent no usable answer");
     },
     fellBack: (order, { why }, { provider }) => {
       fellBack.inc();
@@ -191,10 +194,10 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
         "a route is closed: its provider bills more than requests pay",
       ),
     routeReopened: (route) => log.warn({ ...route }, "an operator has opened a route that loses money"),
-    notBelieved: (order, cost, believed) => {
-      notBelieved.inc();
-      const amounts = { cost: formatPicoUsd(cost), believed: formatPicoUsd(believed) };
-      log.error({ ...named(order), ...amounts }, "an upstream bills more than can be believed");
+    notTrusted: (order, cost, trusted) => {
+      notTrusted.inc();
+      const amounts = { cost: formatPicoUsd(cost), trusted: formatPicoUsd(trusted) };
+      log.error({ ...named(order), ...amounts }, "an upstream bills more than the trusted cost");
     },
     notKept: () => notKept.inc(),
     replayed: () => replayed.inc(),
@@ -210,13 +213,13 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
         log.warn({ requestId: id, charge }, "hold charged: its answer was kept");
       } else {
         resolvedHolds.inc({ result: ending.cost > 0n ? "cost_found" : "nothing_found" });
-        const said = { requestId: id, why: ending.why, lost: formatPicoUsd(ending.cost) };
-        log.warn(said, "hold resolved without a charge");
+        const fields = { requestId: id, why: ending.why, lost: formatPicoUsd(ending.cost) };
+        log.warn(fields, "hold resolved without a charge");
       }
     },
     lateBill: (id, cost) => {
       lateBills.inc();
-      log.warn({ requestId: id, lost: formatPicoUsd(cost) }, "a bill came after its request was released");
+      log.warn({ requestId: id, lost: formatPicoUsd(cost) }, "a bill arrived after its request was released");
     },
     roundFailed: (error) => log.warn({ err: error }, "holds past their deadline could not be resolved"),
   };

@@ -197,11 +197,11 @@ describe("a repeat of a request whose model is gone", () => {
 
 describe("a client that leaves", () => {
   test("in the middle of its stream gets all of it by asking again", async () => {
-    const goOn = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
     upstream.script(async (_, response) => {
       startStream(response);
       response.write(CHAT[0] + token("a"));
-      await goOn.promise;
+      await released.promise;
       response.end(CHAT.slice(2).join(""));
     });
     const key = newKey();
@@ -209,7 +209,7 @@ describe("a client that leaves", () => {
     const response = await ask(key, streamed, "chat/completions", { signal: leaving.signal });
     await response.body?.getReader().read();
     leaving.abort();
-    goOn.resolve();
+    released.resolve();
     await until(() => rig.billing.state(idOf(response)) === HoldState.CAPTURED, PATIENCE);
     expect(await read(ask(key, streamed))).toMatchObject({
       status: 200,
@@ -221,10 +221,10 @@ describe("a client that leaves", () => {
 
   test("before its whole answer comes gets it by asking again", async () => {
     const arrived = Promise.withResolvers<void>();
-    const goOn = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
     upstream.script(async (_, response) => {
       arrived.resolve();
-      await goOn.promise;
+      await released.promise;
       sendJson(response, WHOLE);
     });
     const key = newKey();
@@ -233,7 +233,7 @@ describe("a client that leaves", () => {
     await arrived.promise;
     leaving.abort();
     expect(await left).toBe("left");
-    goOn.resolve();
+    released.resolve();
     await until(() => rig.billing.openHolds.length === 0, PATIENCE);
     const again = await read(ask(key, hello));
     expect(again).toMatchObject({ status: 200, replayed: "true" });
@@ -275,10 +275,10 @@ test("clients that the port cuts, since they read nothing, are charged once and 
 
 describe("a claimed stream", () => {
   test("keeps no comments of ours", async () => {
-    const goOn = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
     upstream.script(async (_, response) => {
       startStream(response);
-      await goOn.promise;
+      await released.promise;
       response.end(CHAT.join(""));
     });
     // A rig of its own: the other tests compare streams, which must not contain comments that depend on time.
@@ -288,7 +288,7 @@ describe("a claimed stream", () => {
       const response = await lively.post("chat/completions", streamed, init);
       const reader = new StreamReader(response);
       await until(() => reader.text.includes(": keep-alive\n\n"), PATIENCE);
-      goOn.resolve();
+      released.resolve();
       await until(() => reader.done, PATIENCE);
       expect(lively.billing.keptOf(idOf(response))).toEqual({
         contentType: "text/event-stream; charset=utf-8",
@@ -300,10 +300,10 @@ describe("a claimed stream", () => {
   });
 
   test("is charged only when the upstream has ended it, with whatever follows its last event", async () => {
-    const goOn = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
     upstream.script(
       stream(CHAT.slice(0, 5), async (response) => {
-        await goOn.promise;
+        await released.promise;
         response.end(": bye\n\n");
       }),
     );
@@ -311,7 +311,7 @@ describe("a claimed stream", () => {
     const id = idOf(response);
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(kindsOf(id)).toEqual(["place"]);
-    goOn.resolve();
+    released.resolve();
     expect(await response.text()).toBe(CHAT.join(""));
     expect(kindsOf(id)).toEqual(["place", "keepAnswer", "capture"]);
   });
@@ -371,10 +371,10 @@ describe("another API key of the account, under the same Idempotency-Key", () =>
     ["the same body", hello],
     ["another body", chat("sandbox/chat", "ho")],
   ])("has a request of its own with %s, and both get their own answers again", async (_what, body) => {
-    let made = 0;
+    let count = 0;
     upstream.script((_, response) => {
-      made += 1;
-      sendJson(response, WHOLE.replace("gen-1", `gen-${made}`));
+      count += 1;
+      sendJson(response, WHOLE.replace("gen-1", `gen-${count}`));
     });
     const key = newKey();
     const first = await read(ask(key, hello));
@@ -390,7 +390,7 @@ describe("another API key of the account, under the same Idempotency-Key", () =>
     ]);
     expect(await read(ask(key, hello))).toMatchObject({ text: first.text, replayed: "true" });
     expect(await askAsOther(key, body)).toMatchObject({ text: second.text, replayed: "true" });
-    expect(made).toBe(2);
+    expect(count).toBe(2);
   });
 
   test("is not held up while the first one runs", async () => {

@@ -62,7 +62,7 @@ export const textProxyModule = defineModule({
         paid.start();
       },
       ready: async () => catalog.version() !== "" || "the catalogue has not arrived yet",
-      giveUp: () => paid.running.giveUpAll("the process stops"),
+      cancel: () => paid.running.cancelAll("the process stops"),
       stop: async () => {
         await paid.stop();
         await textLog.stop();

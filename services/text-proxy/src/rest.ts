@@ -11,14 +11,14 @@ import { TEXT_PATHS, type TextApi } from "./request/text-request.ts";
 import { quoteText, serveText, type TextDeps } from "./serve-text.ts";
 
 const CONTINUE_WORDS =
-  "true: a stream whose provider breaks off is gone on with by another, where one can; an event with `continued` says where, " +
-  "and all of it is charged. Otherwise such a stream ends with an error and costs nothing";
+  "true: if the provider of a stream breaks off, another provider continues the stream where possible. An event with `continued` marks the place, " +
+  "and the whole stream is charged. false: an interrupted stream ends with an error and is free";
 const PAID_PATHS: ReadonlySet<string | undefined> = new Set(Object.values(TEXT_PATHS));
 const BODY_LIMIT = 20 * 1024 * 1024;
 
 const content = z.union([
   z.string(),
-  z.array(z.unknown()).describe('parts, such as { type: "text", text } and those with a picture'),
+  z.array(z.unknown()).describe('parts, for example { type: "text", text } and parts with a picture'),
 ]);
 const stream = z
   .boolean()
@@ -29,11 +29,9 @@ const usage = (input: string, output: string) =>
     [input]: z.int(),
     [output]: z.int(),
     total_tokens: z.int(),
-    cost: z.number().describe("True upstream cost in USD"),
+    cost: z.number().describe("True cost at the provider, in USD"),
   });
-const charge = z
-  .number()
-  .describe("Charged to the account, in USD: the true cost rounded up to 1/10,000 USD");
+const charge = z.number().describe("Charge to the account in USD: the true cost, rounded up to 1/10,000 USD");
 
 const chatBody = z.looseObject({
   model: z.string().min(1),
@@ -41,7 +39,7 @@ const chatBody = z.looseObject({
     .array(
       z.looseObject({
         role: z.enum(CHAT_ROLES),
-        content: content.nullable().optional().describe("May be left out of an assistant's message only"),
+        content: content.nullable().optional().describe("Optional only in a message of the assistant"),
       }),
     )
     .min(1),
@@ -73,7 +71,7 @@ const responsesBody = z.looseObject({
         z.looseObject({ type: z.literal("message").optional(), role: z.string().min(1), content }),
         z
           .looseObject({ type: z.string() })
-          .describe("calls of tools, what they answered, and others that are no messages"),
+          .describe("tool calls, their results, and other items that are no messages"),
       ]),
     ),
   ]),
@@ -91,13 +89,13 @@ const responsesAnswer = z.looseObject({
 });
 
 const refusals = {
-  400: { description: "A field is not valid, or the model cannot take it; param names the field" },
+  400: { description: "A field is invalid, or the model does not support it; param names the field" },
   401: { description: "Missing, invalid or expired key" },
   402: { description: "Not enough credit, or the key's spend limit is reached" },
   404: { description: "The model does not exist" },
   409: {
     description:
-      "A request with the same Idempotency-Key is still running; or it was charged and its answer was not kept",
+      "A request with the same Idempotency-Key is still running, or it was charged and its answer is not stored",
   },
   413: { description: "The body is larger than 20 MB" },
   415: { description: "The body is not application/json" },
@@ -121,12 +119,12 @@ export function textRest(deps: TextDeps): RestApi {
     routes: [
       textRoute(deps, "chat", {
         summary:
-          "Make a chat completion; with stream: true as server-sent chunks, the last with usage and cost",
+          "Create a chat completion; with stream: true as server-sent chunks, the last with usage and cost",
         body: chatBody,
         answer: chatAnswer,
       }),
       textRoute(deps, "responses", {
-        summary: "Make a response; with stream: true as server-sent events, the last with usage and cost",
+        summary: "Create a response; with stream: true as server-sent events, the last with usage and cost",
         body: responsesBody,
         answer: responsesAnswer,
       }),
@@ -143,9 +141,10 @@ function quoteRoute(deps: TextDeps, api: TextApi, body: z.ZodType) {
     method: "POST",
     path: TEXT_PATHS[api].replace("/v1/compat/", "/v1/quote/"),
     access: normalKey,
-    summary: "What this request would cost at most; nothing is held or sent",
+    summary: "Highest possible cost of this request; the router reserves and sends nothing",
     body,
     bodyAs: "bytes",
+    longStrings: "cut",
     bodyLimit: BODY_LIMIT,
     responses: {
       200: { description: "The bound", schema: quoteSchema },
@@ -167,6 +166,7 @@ function textRoute(
     summary,
     body,
     bodyAs: "bytes",
+    longStrings: "cut",
     bodyLimit: BODY_LIMIT,
     ...(api === "chat" ? { headers: { [CONTINUE_HEADER]: CONTINUE_WORDS } } : {}),
     responses: {

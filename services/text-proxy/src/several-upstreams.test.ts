@@ -332,14 +332,14 @@ describe("an upstream that fails again and again", () => {
     expect(await (await once()).json()).toMatchObject({ model: "two" });
     expect(await rig.metrics()).toContain('text_upstream_breakers_open{upstream="first"} 1');
     clock.advance(5_000);
-    let goOn: () => void = () => undefined;
+    let released: () => void = () => undefined;
     first.script((request, response) => {
-      goOn = () => void answers(request, response);
+      released = () => void answers(request, response);
     });
     const probe = once();
     await until(() => first.requests.length === 1, PATIENCE);
     expect(await (await once()).json()).toMatchObject({ model: "two" });
-    goOn();
+    released();
     expect(await (await probe).json()).toMatchObject({ model: "one" });
     first.script(answers);
     expect(await (await once()).json()).toMatchObject({ model: "one" });

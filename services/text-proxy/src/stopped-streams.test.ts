@@ -28,7 +28,7 @@ test.each([
   ],
 ] as const)(
   "an endless stream of %s ends with an error event when its process stops, and is free",
-  async (path, body, event, told) => {
+  async (path, body, event, expected) => {
     for (const kind of ["openrouter", "openai"]) {
       const rig = await startRig(upstream.url, { TEXT_UPSTREAM_KIND: kind, STOP_GRACE_MS: "1" });
       upstream.script((_, response: ServerResponse) => {
@@ -41,7 +41,7 @@ test.each([
       await rig.stop();
       await until(() => reader.done, { timeoutMs: 60_000 });
       expect(reader.text).not.toContain("BROKEN OFF");
-      expect(payloadsOf(reader.text).at(-1)).toMatchObject(told);
+      expect(payloadsOf(reader.text).at(-1)).toMatchObject(expected);
       expect(rig.billing.hold(idOf(response))).toMatchObject({ chargedCredits: 0n });
     }
   },

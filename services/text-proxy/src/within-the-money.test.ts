@@ -108,7 +108,7 @@ function* endless(piece: string, first = EMPTY): Generator<string> {
 }
 function* some(count: number, piece: string, ...last: string[]): Generator<string> {
   yield EMPTY;
-  for (let made = 0; made < count; made += 1) yield piece;
+  for (let delivered = 0; delivered < count; delivered += 1) yield piece;
   yield* last;
 }
 
@@ -220,13 +220,13 @@ describe("a stream without a limit", () => {
   });
 
   test("that says as it goes that it costs more than is metered is taken at its word, and not when it says less", async () => {
-    for (const [text, said] of [
+    for (const [text, expected] of [
       ["y", usage(10, 16_000, "0.0241")],
       [TEXT, usage(10, 2, "0.00001")],
     ] as const) {
       clock.advance(LOSS_COOL_DOWN_MS);
       leave(40n);
-      const cut = await inStep(endless(token(text, `,${said}`)), open());
+      const cut = await inStep(endless(token(text, `,${expected}`)), open());
       expect(payloadsOf(cut.text).at(-1)).toMatchObject({ error: { code: "spend_limit_exceeded" } });
     }
   });

@@ -39,12 +39,12 @@ async function chat() {
 }
 
 async function images() {
-  const made = good(
+  const created = good(
     await json.POST("/v1/compat/images/generations", {
       body: { model: "sandbox/image", prompt: "a lighthouse", output_format: "png", n: 2 },
     }),
   );
-  const [first] = made.data;
+  const [first] = created.data;
   const name = first?.url?.split("/").at(-1) ?? "";
   const file = good(await client.GET("/media/{name}", { params: { path: { name } }, parseAs: "blob" }));
   const edited = await json.POST("/v1/compat/images/edits", {
@@ -58,8 +58,8 @@ async function images() {
     },
   });
   return {
-    urls: made.data.length,
-    cost: made.cost,
+    urls: created.data.length,
+    cost: created.cost,
     type: (file as Blob).type,
     bytes: (file as Blob).size,
     edited: good(edited).data.length,

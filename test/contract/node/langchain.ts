@@ -26,7 +26,7 @@ async function api(useResponsesApi: boolean) {
   const call = calling.tool_calls?.[0];
   if (call === undefined) throw new Error("no tool was called");
   const result: ToolMessage = await weather.invoke({ ...call, type: "tool_call" });
-  const told = await helped.invoke([asked, calling, result]);
+  const answered = await helped.invoke([asked, calling, result]);
   const structured = await model.withStructuredOutput(person, { name: "person" }).invoke(ask.personQuestion);
   const seen = await open(ask.visionModel, useResponsesApi).invoke([
     new HumanMessage({
@@ -39,7 +39,7 @@ async function api(useResponsesApi: boolean) {
   return {
     text,
     pieces,
-    tool: { name: call.name, arguments: call.args, answer: told.text },
+    tool: { name: call.name, arguments: call.args, answer: answered.text },
     structured,
     vision: seen.text,
   };

@@ -85,7 +85,7 @@ async function responses() {
   const asked = await client.responses.stream({ model, input: ask.toolQuestion, tools }).finalResponse();
   const [call] = asked.output;
   if (call?.type !== "function_call") throw new Error("no tool was called");
-  const told = await client.responses.create({
+  const continued = await client.responses.create({
     model,
     tools,
     input: [
@@ -114,7 +114,7 @@ async function responses() {
   return {
     text: response.output_text,
     pieces,
-    tool: { name: call.name, arguments: JSON.parse(call.arguments), answer: told.output_text },
+    tool: { name: call.name, arguments: JSON.parse(call.arguments), answer: continued.output_text },
     structured: parsed.output_parsed,
     vision: seen.output_text,
   };

@@ -29,7 +29,7 @@ export interface LimitedEntry {
 
 /** Starts the entry with LIMITED_BYTES in its environment. Resolves when it serves. */
 export async function startLimited({ file, env = {}, limitBytes }: LimitedEntry): Promise<LimitedProcess> {
-  const group = makeGroup(limitBytes);
+  const group = createGroup(limitBytes);
   const heap = `--max-old-space-size=${Math.floor(limitBytes / 2 / MIB)}`;
   const node = [process.execPath, ...(group === undefined ? [heap] : []), file];
   const enter = `echo $$ > "$0" && exec "$@"`;
@@ -59,7 +59,7 @@ export async function startLimited({ file, env = {}, limitBytes }: LimitedEntry)
 }
 
 /** @returns the group's folder; undefined if none can be created */
-function makeGroup(limitBytes: number): string | undefined {
+function createGroup(limitBytes: number): string | undefined {
   for (const { root, limit } of GROUPS) {
     const folder = join(root, `generation-router-test-${process.pid}`);
     try {

@@ -37,7 +37,7 @@ export class RawUpload {
         : { "content-length": String(announced) }),
     }).map(([name, value]) => `${name}: ${value}\r\n`);
     this.#socket.write(`POST ${path} HTTP/1.1\r\n${lines.join("")}\r\n`);
-    this.#socket.on("data", (bytes) => this.#take(bytes.toString("latin1")));
+    this.#socket.on("data", (bytes) => this.#read(bytes.toString("latin1")));
     this.#socket.on("error", () => undefined);
     this.#socket.setTimeout(PATIENCE_MS, () => this.#socket.destroy());
     this.#socket.on("close", () => {
@@ -76,7 +76,7 @@ export class RawUpload {
     this.#socket.destroy();
   }
 
-  #take(text: string): void {
+  #read(text: string): void {
     this.#received += text;
     const [head = "", body = ""] = this.#received.split("\r\n\r\n", 2);
     const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? Number.NaN);

@@ -33,7 +33,7 @@ export async function testDatabase(
     // Two workers may want the same template at the same time: the second waits and finds it prepared.
     await admin.query("SELECT pg_advisory_lock(hashtext($1))", [template]);
     const { rowCount } = await admin.query("SELECT FROM pg_database WHERE datname = $1", [template]);
-    if (rowCount === 0) await makeTemplate(admin, server, template, prepare);
+    if (rowCount === 0) await createTemplate(admin, server, template, prepare);
     await admin.query(`CREATE DATABASE ${database} TEMPLATE ${template} STRATEGY FILE_COPY`);
   });
   return {
@@ -43,7 +43,7 @@ export async function testDatabase(
   };
 }
 
-async function makeTemplate(
+async function createTemplate(
   admin: pg.Client,
   server: string,
   template: string,

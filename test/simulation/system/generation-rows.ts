@@ -104,7 +104,7 @@ export class GenerationTable {
             if (row.worker === life && !row.booked) row.dueAt = due(leaseMs);
             return row.worker !== life;
           }),
-          givenUp: ids.filter((id) => {
+          cancelled: ids.filter((id) => {
             const row = this.rows.get(numberOf(id));
             return row?.worker === life && row.deleted && row.ended === null;
           }),
@@ -157,7 +157,7 @@ export class GenerationTable {
           row.dueAt = due(waitMs);
           if (unbilled) row.unbilledLookUps += 1;
         }),
-      takeDue: (limit, leaseMs, except) =>
+      claimDue: (limit, leaseMs, except) =>
         run(() => {
           const time = this.#ledger.time;
           const ready = [...this.#unbooked].filter(
@@ -220,6 +220,7 @@ function entryOf(row: Row): LogEntry {
     outputs,
     previews: [],
     error: undefined,
+    isAccepted: false,
     progress: undefined,
     priceVersion: order.priceVersion,
     price: order.price,

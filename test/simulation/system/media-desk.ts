@@ -112,10 +112,10 @@ export class MediaDesk {
         ...parts,
         leaseMs: ROW_LEASE_MS,
         resumeOf: (generation) => this.#resumeOf(generation),
-        passed: (id) => this.#media.running.giveUp(id, "another process has taken it"),
-        givenUp: (id) => {
+        passed: (id) => this.#media.running.cancel(id, "another process has taken it"),
+        cancelled: (id) => {
           world.count("media: given up at another process");
-          this.#work.giveUp(id);
+          this.#work.cancel(id);
         },
       }),
       lookUp: new MediaLookUp(this.#providers, events, clock),
@@ -257,7 +257,7 @@ function mediaOrderOf(life: Life, request: Request, madeAt: number): MediaOrder 
     price: credits * PICO_PER_CREDIT,
     outputs: ephemeral ? [] : Array.from({ length: n }, (_, index) => `media-${hold}-${index + 1}`),
     asynchronous,
-    severalBills: n > 1,
+    hasSeveralBills: n > 1,
     createdAt: life.now(),
   };
 }

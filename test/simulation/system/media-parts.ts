@@ -88,7 +88,7 @@ export function providerOf(
   };
   return {
     name,
-    makes: { image: { mostAtOnce, submit }, video: { mostAtOnce: 1, submit } },
+    kinds: { image: { mostAtOnce, submit }, video: { mostAtOnce: 1, submit } },
     poll: async (operation, signal) => {
       const [hold, part, count] = [operation["hold"], operation["part"], operation["count"]].map(Number);
       const job = { hold: hold ?? 0, part: part ?? 1, count: count ?? 1 };

@@ -92,12 +92,12 @@ export class World {
 
   /** Lets all promises go on that can. Most events touch none: then there is nothing to wait for. @throws Violation */
   settle(): Promise<void> | undefined {
-    if (this.touched) return this.#goOn();
+    if (this.touched) return this.#resume();
     if (this.failure !== undefined) throw this.failure;
     return undefined;
   }
 
-  async #goOn(): Promise<void> {
+  async #resume(): Promise<void> {
     this.touched = false;
     await microtasksDone();
     if (this.failure !== undefined) throw this.failure;

@@ -44,19 +44,19 @@ function addCreate(account: Command, runs: Runs): void {
       runs(async (router, options: NewAccount) => {
         const { name } = options;
         const { accountId } = await router.keys().createAccount({ name });
-        const made = await equip(router, accountId, options).catch((error: unknown) => {
+        const created = await equip(router, accountId, options).catch((error: unknown) => {
           const problem = sentenceOfFailure(error, router.address);
           throw new OperatorError(`Account ${accountId} was created, but not all of the rest: ${problem}`);
         });
         const lines = [
           `Created account ${accountId}.`,
-          ...(made.deposited === null ? [] : [`Deposited ${made.deposited} USD.`]),
-          ...(made.api_key === null ? [] : [`API key, shown this once: ${made.api_key}`]),
-          ...(made.sign_in_link === null
+          ...(created.deposited === null ? [] : [`Deposited ${created.deposited} USD.`]),
+          ...(created.api_key === null ? [] : [`API key, shown this once: ${created.api_key}`]),
+          ...(created.sign_in_link === null
             ? []
-            : [`${options.owner} owns it. To sign in, once, within an hour:`, made.sign_in_link]),
+            : [`${options.owner} owns it. To sign in, once, within an hour:`, created.sign_in_link]),
         ];
-        return report({ account_id: accountId, name, ...made }, lines.join("\n"));
+        return report({ account_id: accountId, name, ...created }, lines.join("\n"));
       }),
     );
 }
@@ -74,11 +74,11 @@ async function equip(router: Router, accountId: string, { owner, key, usd }: New
   return {
     deposited: usd === undefined ? null : formatCredits(usd),
     api_key: minted?.secret ?? null,
-    sign_in_link: owner === undefined ? null : await makeOwner(router, accountId, owner),
+    sign_in_link: owner === undefined ? null : await inviteOwner(router, accountId, owner),
   };
 }
 
-async function makeOwner(router: Router, accountId: string, email: string): Promise<string> {
+async function inviteOwner(router: Router, accountId: string, email: string): Promise<string> {
   const people = router.dial("console", ConsoleOperatorService);
   await people.addOwner({ accountId, email });
   return (await people.createSignInLink({ email })).url;
@@ -104,7 +104,7 @@ function addList(account: Command, runs: Runs): void {
 function addShow(account: Command, runs: Runs): void {
   account
     .command("show")
-    .description("show an account: its name, balance, and whether it is suspended")
+    .description("show the name, balance and suspension of an account")
     .requiredOption("--account <id>", "id of the account")
     .action(
       runs(async (router, { account: accountId }: { account: string }) => {

@@ -41,7 +41,7 @@ interface AdjustmentOptions {
 }
 
 export function addDepositCommands(program: Command, runs: Runs): void {
-  const deposit = program.command("deposit").description("money that comes in");
+  const deposit = program.command("deposit").description("received money");
   addAdd(deposit, runs);
   addRefund(deposit, runs);
 }
@@ -57,7 +57,7 @@ function addAdd(deposit: Command, runs: Runs): void {
         .argParser(oneOf(STATUSES))
         .default(STATUSES.completed, "completed"),
     )
-    .option("--source <text>", "where it came from", "operator")
+    .option("--source <text>", "source of the money", "operator")
     .option("--id <uuid>", "id of the deposit (default: a new one)", uuidOf)
     .action(
       runs(async (router, options: DepositOptions) => {
@@ -77,7 +77,7 @@ function addAdd(deposit: Command, runs: Runs): void {
 function addRefund(deposit: Command, runs: Runs): void {
   deposit
     .command("refund")
-    .description("take a whole deposit back")
+    .description("reverse a whole deposit")
     .requiredOption("--account <id>", "id of the account")
     .requiredOption("--usd <amount>", "amount of the deposit, as it was booked", positiveUsdOf)
     .requiredOption("--id <uuid>", "id of the deposit", uuidOf)
@@ -99,10 +99,14 @@ export function addAdjustmentCommands(program: Command, runs: Runs): void {
   const adjustment = program.command("adjustment").description("corrections of an account's credit");
   adjustment
     .command("add")
-    .description("give credit, or take it with a negative amount")
+    .description("add credit, or withdraw it with a negative amount")
     .requiredOption("--account <id>", "id of the account")
-    .requiredOption("--usd <amount>", "amount, at most four decimals; below zero takes credit", signedUsdOf)
-    .requiredOption("--reason <text>", "for whoever reads the books")
+    .requiredOption(
+      "--usd <amount>",
+      "amount, at most four decimals; a negative amount withdraws credit",
+      signedUsdOf,
+    )
+    .requiredOption("--reason <text>", "for readers of the ledger")
     .option("--id <uuid>", "id of the adjustment (default: a new one)", uuidOf)
     .action(
       runs(async (router, options: AdjustmentOptions) => {

@@ -231,7 +231,7 @@ describe("catalog validate", () => {
       code: 1,
       lines: [
         expect.stringMatching(/^b\.json: openai\/gpt-image-2: name: .*\.$/),
-        expect.stringMatching(/^b\.json: openai\/gpt: id: no such model is shipped; .*\.$/),
+        expect.stringMatching(/^b\.json: openai\/gpt: id: no model with this id is shipped; .*\.$/),
       ],
     });
     expect(JSON.parse((await validate(folder, "--json")).out)).toMatchObject({

@@ -33,13 +33,13 @@ export function addCatalogCommands(program: Command, runs: Runs, runsAlone: Runs
         const models = (current?.models ?? [])
           .filter((model) => kind === undefined || model.kind === kind)
           .map(recordOf);
-        const text = table(models, COLUMNS, "The catalogue has no such models.");
+        const text = table(models, COLUMNS, "The catalogue has no model that matches.");
         return report({ version: current?.version ?? "", models }, text);
       }),
     );
   catalog
     .command("diff")
-    .description("show what these files and a fresh import would change; changes nothing")
+    .description("show the changes by these files and a fresh import, without applying them")
     .argument(
       "[folder]",
       "folder of your own catalogue (default: CATALOG_DIR, as it is where the router runs)",
@@ -65,7 +65,7 @@ export function addCatalogCommands(program: Command, runs: Runs, runsAlone: Runs
     .action(runsAlone(validate));
   catalog
     .command("sync")
-    .description("import the text models from the upstream now, and show what has changed")
+    .description("import the text models from the upstream now, and show the changes")
     .action(
       runs(async (router) => {
         const { before, after } = await router

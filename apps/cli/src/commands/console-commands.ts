@@ -15,7 +15,7 @@ export function addConsoleCommands(program: Command, runs: Runs): void {
   const console = program.command("console").description("people of the console");
   console
     .command("add-owner")
-    .description("make somebody an owner of an account, and print a link that signs in once")
+    .description("add a person as owner of an account, and print a link for one sign-in")
     .requiredOption("--account <id>", "id of the account")
     .option("--account-name <name>", "new name of an account without members")
     .requiredOption("--email <address>", "e-mail address of the person")
@@ -45,7 +45,7 @@ export function addConsoleCommands(program: Command, runs: Runs): void {
     );
   console
     .command("remove-operator")
-    .description("take somebody out of the operator area")
+    .description("remove a person from the operators")
     .requiredOption("--email <address>", "e-mail address of the person")
     .action(
       runs(async (router, { email }: { email: string }) => {

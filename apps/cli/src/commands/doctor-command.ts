@@ -34,7 +34,7 @@ interface Finding {
 export function addDoctorCommand(program: Command, runs: Runs): void {
   program
     .command("doctor")
-    .description("check that the router is reachable, healthy and ready, and say what is configured")
+    .description("check that the router is reachable, healthy and ready, and show its configuration")
     .action(
       runs(async (router) => {
         const findings = await Promise.all(SERVICES.map((service) => examine(router, service)));
@@ -70,7 +70,7 @@ async function examine(router: Router, service: CoreService): Promise<Finding> {
   }
   try {
     const { configured, problem } = await QUESTIONS[service](router);
-    const note = [ready ? undefined : "its process is not ready; /readyz says why", problem, configured]
+    const note = [ready ? undefined : "its process is not ready; /readyz has the reason", problem, configured]
       .filter((part) => part !== undefined)
       .join(". ");
     const ok = ready && problem === undefined;

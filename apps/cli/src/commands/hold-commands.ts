@@ -29,14 +29,14 @@ export function addHoldCommands(program: Command, runs: Runs): void {
     .option("--account <id>", "of this account only")
     .option("--open", "those that are not resolved yet")
     .option("--limit <count>", "at most so many, up to 1000", countOf, 100)
-    .option("--after <id>", "go on after this hold, the last of the page before")
+    .option("--after <id>", "continue after this hold, the last of the page before")
     .action(
       runs(async (router, { account = "", open = false, limit, after = "" }: HoldOptions) => {
         const state = open ? HoldState.OPEN : HoldState.UNSPECIFIED;
         const request = { accountId: account, state, limit, after };
         const { holds, hasMore } = await router.billing().listHolds(request);
         const records = holds.map(recordOf);
-        const text = table(records, COLUMNS, "There are no such holds.");
+        const text = table(records, COLUMNS, "No hold matches.");
         const more = hasMore ? `\nThere are more: --after ${records.at(-1)?.id}\n` : "";
         return report({ holds: records, has_more: hasMore }, `${text}${more}`);
       }),
@@ -68,11 +68,11 @@ function recordOf(hold: Hold) {
 const COLUMNS: readonly Column<HoldRecord>[] = [
   { title: "ID", cell: ({ id }) => id },
   { title: "STATE", cell: ({ state }) => state },
-  { title: "CREDITS USD", cell: ({ credits }) => credits, right: true },
-  { title: "CHARGED USD", cell: ({ charged }) => charged, right: true },
-  { title: "COST USD", cell: ({ cost }) => cost, right: true },
+  { title: "CREDITS USD", cell: ({ credits }) => credits, isRightAligned: true },
+  { title: "CHARGED USD", cell: ({ charged }) => charged, isRightAligned: true },
+  { title: "COST USD", cell: ({ cost }) => cost, isRightAligned: true },
   { title: "PROVIDER", cell: ({ provider }) => provider },
-  { title: "ATTEMPT", cell: ({ attempt }) => String(attempt), right: true },
+  { title: "ATTEMPT", cell: ({ attempt }) => String(attempt), isRightAligned: true },
   { title: "MODEL", cell: ({ model }) => model },
   { title: "PLACED", cell: ({ placed_at }) => placed_at ?? "-" },
   { title: "DEADLINE", cell: ({ deadline_at }) => deadline_at ?? "-" },

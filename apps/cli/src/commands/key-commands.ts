@@ -1,4 +1,5 @@
 // key mint, key list, key revoke, and token issue; key update is a file of its own.
+import { spendLimitFields } from "@gr/proto";
 import { KeyKind } from "@gr/proto/keys";
 import type { Command } from "commander";
 import type { Runs } from "../command.ts";
@@ -82,7 +83,7 @@ function addMint(key: Command, runs: Runs): void {
           accountId: account,
           name,
           kind: management ? KeyKind.MANAGEMENT : KeyKind.NORMAL,
-          ...(spendLimit === undefined ? {} : { capCredits: spendLimit }),
+          ...spendLimitFields(spendLimit),
           ...(period === undefined ? {} : { period }),
           ...(expiresAt === undefined ? {} : { expiresAt }),
           ...(responseFormat === undefined ? {} : { defaultResponseFormat: responseFormat }),
@@ -98,7 +99,7 @@ export function addTokenCommands(program: Command, runs: Runs): void {
   const token = program.command("token").description("temporary web tokens");
   token
     .command("issue")
-    .description("issue a web token: it spends from the account without a cap, and cannot be taken back")
+    .description("issue a web token: it spends from the account without a limit, and cannot be revoked")
     .requiredOption("--account <id>", "id of the account")
     .option("--minutes <count>", "minutes of its validity, 1 to 5", minutesOf, 5n)
     .action(

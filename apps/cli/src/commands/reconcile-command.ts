@@ -29,7 +29,7 @@ export function addReconcileCommand(program: Command, runs: Runs): void {
       "--upstream <name>",
       "name of the statement in STATEMENTS; with --csv also a provider in the books",
     )
-    .option("--from <day>", "first day in UTC, such as 2027-01-01", dayOf)
+    .option("--from <day>", "first day in UTC, for example 2027-01-01", dayOf)
     .option("--to <day>", "last day in UTC; at most 31 days", dayOf)
     .option("--csv <file>", "the statement as CSV with the columns day, model and usd")
     .action(
@@ -123,9 +123,9 @@ function usd(pico: string): string {
 }
 
 const AMOUNTS: readonly Column<Pick<ModelFacts, "billed" | "booked" | "difference">>[] = [
-  { title: "BILLED", cell: ({ billed }) => billed ?? "not in the statement", right: true },
-  { title: "BOOKED", cell: ({ booked }) => booked ?? "not in our books", right: true },
-  { title: "DIFFERENCE", cell: ({ difference }) => difference, right: true },
+  { title: "BILLED", cell: ({ billed }) => billed ?? "not in the statement", isRightAligned: true },
+  { title: "BOOKED", cell: ({ booked }) => booked ?? "not in our books", isRightAligned: true },
+  { title: "DIFFERENCE", cell: ({ difference }) => difference, isRightAligned: true },
 ];
 const MODELS: readonly Column<ModelFacts>[] = [
   { title: "MODEL", cell: ({ model }) => nameOf(model) },

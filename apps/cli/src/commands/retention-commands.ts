@@ -60,10 +60,10 @@ function addCommandsOf(kept: Kept, program: Command, runs: Runs): void {
     .command(name)
     .description(about)
     .command("retention")
-    .description(`how long the ${kept.what.toLowerCase()} of an account are kept; their costs stay`);
+    .description("show the retention of an account's media; costs are kept forever");
   retention
     .command("show")
-    .description(`show how long the ${kept.what.toLowerCase()} of an account are kept`)
+    .description("show the retention of an account's data")
     .requiredOption("--account <id>", "id of the account")
     .action(
       runs(async (router, { account }: { account: string }) =>
@@ -72,7 +72,9 @@ function addCommandsOf(kept: Kept, program: Command, runs: Runs): void {
     );
   retention
     .command("set")
-    .description("change that time, for existing ones too; without --days to the time of the installation")
+    .description(
+      "change the retention, also of stored media; without --days to the default of the installation",
+    )
     .requiredOption("--account <id>", "id of the account")
     .option("--days <count>", `days, 0 ${ofZero}`, daysOf)
     .action(

@@ -1,4 +1,5 @@
 // key update is idempotent: a command with an unknown outcome can be repeated unchanged.
+import { spendLimitChange } from "@gr/proto";
 import { SpendPeriod } from "@gr/proto/billing";
 import { OperatorError } from "@gr/runtime";
 import { type Command, Option } from "commander";
@@ -28,7 +29,7 @@ interface UpdateOptions {
 export function addUpdateKeyCommand(key: Command, runs: Runs): void {
   key
     .command("update")
-    .description("change a key, at once; what is not named stays")
+    .description("change the named fields of a key, at once")
     .requiredOption("--account <id>", "id of the account")
     .requiredOption("--id <id>", "id of the key")
     .option("--name <name>", "name of the key")
@@ -52,7 +53,7 @@ export function addUpdateKeyCommand(key: Command, runs: Runs): void {
       runs(async (router, options: UpdateOptions) => {
         const change = changeOf(options);
         if (Object.keys(change).length === 0) {
-          throw new OperatorError("Name what is to change, for example --disable; --help lists it.");
+          throw new OperatorError("Name a change, for example --disable; --help lists all.");
         }
         const request = { accountId: options.account, keyId: options.id, ...change };
         const { key: changed } = await router
@@ -77,8 +78,7 @@ function changeOf(options: UpdateOptions) {
     ...(name === undefined ? {} : { name }),
     ...(disable === undefined ? {} : { active: false }),
     ...(enable === undefined ? {} : { active: true }),
-    ...(typeof spendLimit === "bigint" ? { cap: { case: "capCredits" as const, value: spendLimit } } : {}),
-    ...(spendLimit === false ? { cap: { case: "noCap" as const, value: true } } : {}),
+    ...spendLimitChange(spendLimit === false ? null : spendLimit),
     ...(period === undefined ? {} : { period }),
     ...(expiresAt === undefined ? {} : { expiry: { case: "expiresAt" as const, value: expiresAt } }),
     ...(responseFormat === undefined ? {} : { defaultResponseFormat: responseFormat }),

@@ -45,7 +45,7 @@ function sentenceOfCode(error: ConnectError, source: string): string {
     case Code.Internal:
       // An internal error has a cause only if our side of the connection found the fault.
       if (error.cause !== undefined) return `What answers at the address in ${source} is no RPC port.`;
-      return "The router failed unexpectedly; its log says why.";
+      return "The router failed unexpectedly; its log has the reason.";
     default:
       return `The router answered: ${withoutEnd(error.rawMessage)}.`;
   }

@@ -27,8 +27,8 @@ export const NO_ANSWER = 0;
 /** @returns the error of an unsuccessful answer */
 export async function errorOf(response: Response): Promise<ApiError> {
   const requestId = response.headers.get("x-request-id") ?? undefined;
-  const said: unknown = await response.json().catch(() => undefined);
-  const error = isEnvelope(said) ? said.error : undefined;
+  const body: unknown = await response.json().catch(() => undefined);
+  const error = isEnvelope(body) ? body.error : undefined;
   return new ApiError({
     message: error?.message ?? `The server answered with status ${response.status}.`,
     status: response.status,
@@ -42,9 +42,9 @@ interface Envelope {
   readonly error: { readonly message: string; readonly code?: string | null; readonly param?: string | null };
 }
 
-function isEnvelope(said: unknown): said is Envelope {
-  if (typeof said !== "object" || said === null || !("error" in said)) return false;
-  const { error } = said;
+function isEnvelope(body: unknown): body is Envelope {
+  if (typeof body !== "object" || body === null || !("error" in body)) return false;
+  const { error } = body;
   return (
     typeof error === "object" && error !== null && "message" in error && typeof error.message === "string"
   );

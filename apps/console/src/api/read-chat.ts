@@ -19,10 +19,10 @@ interface Chunk {
 /** @throws ApiError when the stream ends with an error event */
 export async function* readChat(response: Response): AsyncGenerator<ChatPart> {
   if (response.body === null) return;
-  let rest = "";
+  let remaining = "";
   for await (const text of piecesOf(response.body)) {
-    const lines = (rest + text).split("\n");
-    rest = lines.pop() ?? "";
+    const lines = (remaining + text).split("\n");
+    remaining = lines.pop() ?? "";
     for (const line of lines) {
       const part = readLine(line, response);
       if (part !== undefined) yield part;

@@ -2,7 +2,7 @@
 import { AppShell, Burger, Container, Group } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { type ReactNode, Suspense } from "react";
-import { PageWaiting } from "../parts/page-states.tsx";
+import { PageWaiting } from "../parts/lists/page-states.tsx";
 import { Brand } from "./brand.tsx";
 import { SchemeSwitch } from "./scheme-switch.tsx";
 
@@ -20,7 +20,7 @@ export function PageFrame({ menu, head, children }: PageFrameProps) {
   return (
     <AppShell header={{ height: 56 }} padding="md" {...navbar}>
       <a className="skip-link" href="#content">
-        To the content
+        Skip to content
       </a>
       <AppShell.Header px="md">
         <Group h="100%" justify="space-between" wrap="nowrap">

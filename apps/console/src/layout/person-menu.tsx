@@ -3,7 +3,7 @@ import { Button, Menu, Text } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { call } from "../api/console-client.ts";
-import { sayRefusal } from "../parts/act.ts";
+import { showRefusal } from "../parts/forms/act.ts";
 import { useSession } from "../session.ts";
 
 /** @param of the current account, if there is one */
@@ -39,7 +39,7 @@ export function PersonMenu({ of: account }: { of?: { readonly account_id: string
             Password and sessions
           </Menu.Item>
         )}
-        <Menu.Item onClick={() => void signOut().catch(sayRefusal)}>Sign out</Menu.Item>
+        <Menu.Item onClick={() => void signOut().catch(showRefusal)}>Sign out</Menu.Item>
       </Menu.Dropdown>
     </Menu>
   );

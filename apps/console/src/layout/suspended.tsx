@@ -2,7 +2,7 @@
 import { Alert, Anchor, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../api/console-client.ts";
-import { Time } from "../parts/figures.tsx";
+import { Time } from "../parts/figures/figures.tsx";
 import { useAccount } from "../session.ts";
 
 const AGAIN_MS = 60_000;
@@ -27,8 +27,8 @@ export function Suspended() {
             on <Time at={since} />
           </>
         )}
-        {reason !== null && `: ${reason}`}. Its keys and the playground spend nothing; what runs goes on, and
-        everything can be read.
+        {reason !== null && `: ${reason}`}. Its keys and the playground cannot spend. Running requests
+        continue, and all pages stay readable.
       </Text>
       <Text size="sm" mt="xs">
         {contact === null ? "Only the operator can lift it." : "Only the operator can lift it: "}

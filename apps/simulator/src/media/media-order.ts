@@ -50,5 +50,5 @@ export interface MediaOrder {
   readonly inputs: readonly Buffer[];
   readonly fault?: MediaFault | undefined;
   /** Price by the provider's own rules for this number of results. Called once, at the end of the work. */
-  readonly bill: (made: number) => Billed;
+  readonly bill: (pictures: number) => Billed;
 }

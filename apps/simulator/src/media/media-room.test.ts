@@ -26,9 +26,9 @@ beforeAll(async () => {
   );
   app.register(resultFileRoutes(room.files));
   app.post("/now", async (request, reply) => {
-    const made = await room.make(orderOf(request.body), reply);
-    if (made === undefined) return reply;
-    return { links: made.files.map((file) => linkTo(request, file)) };
+    const result = await room.generate(orderOf(request.body), reply);
+    if (result === undefined) return reply;
+    return { links: result.files.map((file) => linkTo(request, file)) };
   });
   app.post("/jobs", (request, reply) => room.submit(orderOf(request.body), reply) ?? reply);
   app.get<{ Params: { id: string } }>("/jobs/:id", (request, reply) => {
@@ -57,7 +57,7 @@ function orderOf(body: unknown): MediaOrder {
     size: { width: 64, height: 64 },
     wanted: seconds === undefined ? images : video,
     inputs,
-    bill: (made) => ({ picoUsd: BigInt(made) * 5n }),
+    bill: (result) => ({ picoUsd: BigInt(result) * 5n }),
   };
 }
 

@@ -28,7 +28,7 @@ export interface JobView {
   readonly createdAt: number;
 }
 
-export interface Made {
+export interface MediaResult {
   readonly files: readonly ResultFile[];
   readonly billed: Billed;
 }
@@ -71,14 +71,14 @@ export class MediaRoom {
    * Runs an order of a provider with immediate answers. @throws Refusal
    * @returns undefined if the answer never arrives: `reply` is already handled, and the route returns it
    */
-  async make(order: MediaOrder, reply: FastifyReply): Promise<Made | undefined> {
+  async generate(order: MediaOrder, reply: FastifyReply): Promise<MediaResult | undefined> {
     const words = this.#accept(order);
     if (words.has("#5xx-once")) this.#failOnce(`${order.model}\n${order.prompt}`);
     if (fails(order, words) || this.#failsInPart(order, words)) throw serverFailure();
     if (isBlocked(order, words)) throw blockedByModeration();
     if (hangs(order, words)) return this.#leave(reply);
-    const made = await this.#work(order, words, `img_${uniqueHex(32)}`, () => true);
-    return words.has("#timeout-after-accept") ? this.#leave(reply) : made;
+    const result = await this.#work(order, words, `img_${uniqueHex(32)}`, () => true);
+    return words.has("#timeout-after-accept") ? this.#leave(reply) : result;
   }
 
   /** For providers that check the prompt before they accept a job: the job is then not submitted. @throws Refusal */
@@ -88,7 +88,7 @@ export class MediaRoom {
 
   /**
    * Submits an order of a provider with a queue. @throws Refusal
-   * @returns undefined if the answer never arrives, although the job is done and billed: as in `make`
+   * @returns undefined if the answer never arrives, although the job is done and billed: as in `generate`
    */
   submit(order: MediaOrder, reply: FastifyReply): JobView | undefined {
     const words = this.#accept(order);
@@ -182,10 +182,10 @@ export class MediaRoom {
       if (begun || job.end !== undefined) return;
       begun = true;
       this.#work(order, words, job.id, () => job.end === undefined).then(
-        (made) => {
-          if (made === undefined) return;
-          job.files = made.files;
-          job.billed = made.billed;
+        (result) => {
+          if (result === undefined) return;
+          job.files = result.files;
+          job.billed = result.billed;
           end(job, "done");
         },
         () => end(job, "failed"),
@@ -199,7 +199,7 @@ export class MediaRoom {
     words: ReadonlySet<PromptWord>,
     generationId: string,
     wanted: () => boolean,
-  ): Promise<Made | undefined> {
+  ): Promise<MediaResult | undefined> {
     const { bill, stopping, imageDelayMs } = this.#simulation;
     const { signal } = stopping;
     this.#simulation.beginWork();

@@ -207,8 +207,10 @@ describe.each(WIRES)("the wire format of $name", (wire) => {
   test("makes a picture of the asked shape, and bills its price", async () => {
     const { status, body } = await post(at, wire.image("a fox"), withId(idOf("image")));
     expect(status).toBe(200);
-    const made = wire.pictureOf(body);
-    const bytes = Buffer.isBuffer(made) ? made : Buffer.from(await (await fetch(made)).arrayBuffer());
+    const picture = wire.pictureOf(body);
+    const bytes = Buffer.isBuffer(picture)
+      ? picture
+      : Buffer.from(await (await fetch(picture)).arrayBuffer());
     const { width, height } = await sharp(bytes).metadata();
     expect(width).toBeLessThan(height);
     expect(await billed(idOf("image"))).toBe(wire.imageCost);

@@ -70,10 +70,10 @@ const SAMPLES = [
 
 /** @throws UnmakeableSchema */
 export function exampleOf(schema: unknown, material: Material): unknown {
-  return new Maker(schema, material).make(schema, "#", "value");
+  return new ExampleWriter(schema, material).generate(schema, "#", "value");
 }
 
-class Maker {
+class ExampleWriter {
   readonly #root: unknown;
   readonly #material: Material;
   /** References in progress: one within itself would never end. */
@@ -90,28 +90,28 @@ class Maker {
     this.#material = material;
   }
 
-  make(schema: unknown, path: string, name: string): unknown {
+  generate(schema: unknown, path: string, name: string): unknown {
     this.#values++;
     if (this.#values > MOST_VALUES || this.#depth > DEEPEST) throw new UnmakeableSchema(`${path}: too large`);
     this.#depth++;
     try {
-      return this.#make(schema, path, name);
+      return this.#generate(schema, path, name);
     } finally {
       this.#depth--;
     }
   }
 
-  #make(schema: unknown, path: string, name: string): unknown {
+  #generate(schema: unknown, path: string, name: string): unknown {
     if (schema === true || schema === undefined) return this.#word({}, path, name);
     if (!isObject(schema)) throw new UnmakeableSchema(`${path}: nothing fits`);
     const blind = NOT_LOOKED_AT.find((keyword) => isNarrow(schema[keyword]));
     if (blind !== undefined) throw new UnmakeableSchema(`${path}: "${blind}" is not supported`);
     const { $ref: ref, allOf, anyOf, oneOf, ...rest } = schema;
     if (typeof ref === "string")
-      return this.#follow(ref, { ...rest, ...given({ allOf, anyOf, oneOf }) }, path, name);
+      return this.#follow(ref, { ...rest, ...present({ allOf, anyOf, oneOf }) }, path, name);
     if (Array.isArray(allOf)) {
       const parts = allOf.map((part: unknown) => this.#inlined(part, path));
-      return this.make(merged([...parts, { ...rest, ...given({ anyOf, oneOf }) }], path), path, name);
+      return this.generate(merged([...parts, { ...rest, ...present({ anyOf, oneOf }) }], path), path, name);
     }
     const alternatives = anyOf ?? oneOf;
     if (Array.isArray(alternatives)) return this.#firstOf(alternatives, rest, path, name);
@@ -126,8 +126,8 @@ class Maker {
     try {
       const target = this.#resolve(ref, path);
       if (Object.keys(rest).every((keyword) => ANNOTATIONS.has(keyword)))
-        return this.make(target, path, name);
-      return this.make(merged([target, rest], path), path, name);
+        return this.generate(target, path, name);
+      return this.generate(merged([target, rest], path), path, name);
     } finally {
       this.#open.delete(ref);
     }
@@ -155,7 +155,7 @@ class Maker {
     let problem: UnmakeableSchema | undefined;
     for (const alternative of alternatives) {
       try {
-        return this.make(
+        return this.generate(
           isBare(rest) ? alternative : merged([this.#inlined(alternative, path), rest], path),
           path,
           name,
@@ -209,7 +209,7 @@ class Maker {
     for (const [name, property] of Object.entries(properties)) {
       if (!required.has(name) && optional-- <= 0) continue;
       try {
-        members.push([name, this.make(property, `${path}/properties/${name}`, name)]);
+        members.push([name, this.generate(property, `${path}/properties/${name}`, name)]);
       } catch (error) {
         if (required.has(name) || !(error instanceof UnmakeableSchema)) throw error;
       }
@@ -221,7 +221,10 @@ class Maker {
     const least = countOf(schema["minProperties"]) ?? 0;
     for (let index = 1; members.length + absent.length < least; index++) absent.push(`sandbox${index}`);
     for (const name of absent) {
-      members.push([name, this.make(more === false ? false : more, `${path}/additionalProperties`, name)]);
+      members.push([
+        name,
+        this.generate(more === false ? false : more, `${path}/additionalProperties`, name),
+      ]);
     }
     // Not by assignment: a property may have the name __proto__.
     return Object.fromEntries(members);
@@ -239,7 +242,7 @@ class Maker {
       for (let index = 0; index < length; index++) {
         this.#variant = variant + index;
         const item = index < first.length ? first[index] : rest;
-        items.push(this.make(item, `${path}/items`, name.replace(/s$/, "")));
+        items.push(this.generate(item, `${path}/items`, name.replace(/s$/, "")));
       }
     } catch (error) {
       if (!(error instanceof UnmakeableSchema) || items.length < least) throw error;
@@ -348,7 +351,7 @@ function isNarrow(value: unknown): boolean {
   return value !== undefined && value !== true;
 }
 
-function given(members: JsonObject): JsonObject {
+function present(members: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 

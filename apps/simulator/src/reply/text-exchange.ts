@@ -53,7 +53,7 @@ interface AnswerIds {
 
 /**
  * Starts the answer. Throws before anything is sent (a `Refusal`, or a bill that cannot be written), or rejects.
- * `takeOver` is called at the moment from which the exchange itself sends the answer. Returns a promise only for a
+ * `hijack` is called at the moment from which the exchange itself sends the answer. Returns a promise only for a
  * request with pictures to read.
  */
 export function startExchange(
@@ -62,19 +62,19 @@ export function startExchange(
   ids: AnswerIds,
   request: TextRequest,
   response: ServerResponse,
-  takeOver: () => void,
+  hijack: () => void,
 ): Promise<void> | undefined {
   const { fault } = request.faults;
   if (fault === "error") throw serverFailure();
   if (fault === "rate-limited") throw new Refusal("rate_limited", "Rate limit reached for requests.");
   if (fault === "hang") {
-    takeOver();
+    hijack();
     simulation.hang(response);
     return undefined;
   }
   const begin = (pictures: readonly Picture[]) => {
     const answer: TextAnswer = { ...ids, request, reply: composeReply(request, pictures) };
-    sendAnswer(simulation, wire, answer, response, takeOver);
+    sendAnswer(simulation, wire, answer, response, hijack);
   };
   if (request.images.length > 0) return lookAt(request.images).then(begin);
   begin([]);
@@ -86,20 +86,20 @@ function sendAnswer(
   wire: TextWire,
   answer: TextAnswer,
   response: ServerResponse,
-  takeOver: () => void,
+  hijack: () => void,
 ): void {
   const { fault, tokensBeforeReset } = answer.request.faults;
   if (answer.request.stream) {
-    takeOver();
+    hijack();
     streamAnswer(simulation, wire, answer, response);
   } else if (fault === "reset") {
     book(simulation, answer, Math.min(tokensBeforeReset, answer.reply.tokens), true);
-    takeOver();
+    hijack();
     response.destroy();
   } else {
     const usage = book(simulation, answer, answer.reply.tokens, false);
     const body = wire.whole(answer, fault === "no-usage" ? undefined : usage);
-    takeOver();
+    hijack();
     const headers = wire.headers(answer);
     headers["content-type"] = "application/json";
     // A string, not bytes: node then sends head and body in one write.
@@ -130,10 +130,10 @@ function streamAnswer(
     delayMs: simulation.tokenDelayMs,
     count: resets ? Math.min(tokensBeforeReset, tokens) : tokens,
     frame: () => frames.step(steps.next().value as ReplyStep),
-    done: (made, gone) => {
+    done: (sent, gone) => {
       try {
         if (!gone && !resets) response.write(frames.ending());
-        const usage = book(simulation, answer, made, gone || resets);
+        const usage = book(simulation, answer, sent, gone || resets);
         if (gone) return;
         if (resets) breakOff(response);
         else response.end(frames.closing(fault === "no-usage" ? undefined : usage));

@@ -9,7 +9,7 @@ export interface PumpedStream {
   /** The bytes of the next token. */
   frame(): string;
   /** Called exactly once: with all tokens, or with those before the client's disconnection. */
-  done(made: number, gone: boolean): void;
+  done(tokens: number, gone: boolean): void;
 }
 
 /** Longest time without reading, in milliseconds. The stream then ends as if the client had disconnected. */
@@ -19,7 +19,7 @@ const TOKENS_PER_TURN = 32;
 
 export function pumpTokens(stream: PumpedStream): void {
   const { response, count, delayMs } = stream;
-  let made = 0;
+  let tokens = 0;
   let over = false;
   let timer: NodeJS.Timeout | undefined;
 
@@ -29,7 +29,7 @@ export function pumpTokens(stream: PumpedStream): void {
     clearTimeout(timer);
     response.off("close", leave);
     response.off("drain", step);
-    stream.done(made, gone);
+    stream.done(tokens, gone);
   }
 
   function leave(): void {
@@ -39,23 +39,23 @@ export function pumpTokens(stream: PumpedStream): void {
   function step(): void {
     clearTimeout(timer);
     while (!over) {
-      if (made === count) {
+      if (tokens === count) {
         finish(false);
         return;
       }
       const flowing = response.write(stream.frame());
-      made++;
+      tokens++;
       if (!flowing) {
         response.once("drain", step);
         timer = setTimeout(() => response.destroy(), LONGEST_STALL_MS);
         return;
       }
-      if (made === count) continue;
+      if (tokens === count) continue;
       if (delayMs > 0) {
         timer = setTimeout(step, delayMs);
         return;
       }
-      if (made % TOKENS_PER_TURN === 0) {
+      if (tokens % TOKENS_PER_TURN === 0) {
         setImmediate(step);
         return;
       }

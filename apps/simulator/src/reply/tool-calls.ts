@@ -1,9 +1,10 @@
 // ToolCalls choose the tools that an answer calls, and their arguments. By default, an answer calls tools once
-// per user message: the tools that the message names, else the one that shares most words with it. After a
-// tool result, the answer is text; if a call is required, it is of a tool that the answer has not called yet.
+// per user message: the call that a directive names, the tools that the message names, else the one that shares most
+// words with it. After a tool result, the answer is text; if a call is required, it is of a tool without a call yet.
 import { randomUUID } from "node:crypto";
 import { Refusal } from "../request/refusal.ts";
 import type { AnswerOptions, FunctionTool } from "../text/answer-options.ts";
+import { scriptedCall, scriptedText } from "./directives.ts";
 import { exampleOf, type Material, UnmakeableSchema } from "./json-example.ts";
 
 export interface ToolCall {
@@ -13,8 +14,9 @@ export interface ToolCall {
   readonly arguments: string;
 }
 
-/** Tools since the user's last message. */
+/** The last user message, and the tools since then. */
 export interface ToolsSoFar {
+  readonly lastUserText: string;
   readonly toolResults: readonly string[];
   /** Names of the called tools. */
   readonly calledTools: ReadonlySet<string>;
@@ -22,8 +24,12 @@ export interface ToolsSoFar {
 
 /** @throws Refusal */
 export function chooseCalls(options: AnswerOptions, material: Material, soFar: ToolsSoFar): ToolCall[] {
+  const scripted = scriptedCall(soFar.lastUserText, options.tools);
+  if (options.toolChoice === "auto" && scripted !== undefined && soFar.toolResults.length === 0)
+    return [{ id: callId(), ...scripted }];
+  if (options.toolChoice === "auto" && scriptedText(soFar.lastUserText) !== undefined) return [];
   return chosenTools(options, material.text, soFar).map((tool) => ({
-    id: `call_${randomUUID().replaceAll("-", "").slice(0, 24)}`,
+    id: callId(),
     name: tool.name,
     arguments: writeExample(
       tool.parameters ?? { type: "object", properties: {} },
@@ -32,6 +38,8 @@ export function chooseCalls(options: AnswerOptions, material: Material, soFar: T
     ),
   }));
 }
+
+const callId = () => `call_${randomUUID().replaceAll("-", "").slice(0, 24)}`;
 
 /** @param owner name of the schema's owner, for an error message. @throws Refusal */
 export function writeExample(schema: unknown, material: Material, owner: string): string {
@@ -50,7 +58,8 @@ function chosenTools(
   { toolResults, calledTools }: ToolsSoFar,
 ): FunctionTool[] {
   if (toolChoice === "none" || offered.length === 0) return [];
-  if (typeof toolChoice === "object") return offered.filter(({ name }) => name === toolChoice.name).slice(0, 1);
+  if (typeof toolChoice === "object")
+    return offered.filter(({ name }) => name === toolChoice.name).slice(0, 1);
   if (toolChoice === "auto" && toolResults.length > 0) return [];
   const uncalled = offered.filter(({ name }) => !calledTools.has(name));
   const tools = uncalled.length === 0 ? offered : uncalled;

@@ -27,7 +27,7 @@ export interface TextTerms {
   readonly written: number;
   readonly writeRate: Factor;
   /** True if they are cached for longer than usual. */
-  readonly longWrites: boolean;
+  readonly hasLongWrites: boolean;
   /** Output that the limit of the request does not cover: thoughts, rejected predictions. */
   readonly beside: number;
   readonly items: readonly ToolItem[];
@@ -99,7 +99,7 @@ export function termsOf(
 function usual(tier: string): TextTerms {
   return {
     ...{ tier, input: ONE, output: ONE, written: 0, writeRate: ONE },
-    ...{ longWrites: false, beside: 0, items: [], fee: 0n },
+    ...{ hasLongWrites: false, beside: 0, items: [], fee: 0n },
   };
 }
 
@@ -166,13 +166,13 @@ function openAiItems({ tools, max_tool_calls: most }: JsonObject, calls: number)
   const all = tools.flatMap((tool: unknown) => {
     const { type = "", container } = isObject(tool) ? tool : {};
     const fee = OPENAI_FEES.find(([name]) => String(type).startsWith(name));
-    const made = Array.from({ length: calls });
-    if (fee !== undefined) return made.map((): ToolItem => ({ type: fee[1], fee: fee[2] }));
+    const units = Array.from({ length: calls });
+    if (fee !== undefined) return units.map((): ToolItem => ({ type: fee[1], fee: fee[2] }));
     if (type !== "code_interpreter") return [];
     const memory = isObject(container) ? String(container["memory_limit"] ?? "1g") : "64g";
     // All calls of a request share its container.
     const session = CONTAINER * (MEMORY[memory] ?? 1n);
-    return made.map(
+    return units.map(
       (_, index): ToolItem => ({ type: "code_interpreter_call", fee: index === 0 ? session : 0n }),
     );
   });

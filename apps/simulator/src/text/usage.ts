@@ -11,17 +11,17 @@ export interface Usage {
   /** Input tokens that were written to a cache. */
   readonly writtenTokens: number;
   /** True if they are cached for longer than usual. */
-  readonly longWrites: boolean;
+  readonly hasLongWrites: boolean;
   readonly tier: string;
   readonly inputCost: PicoUsd;
   readonly outputCost: PicoUsd;
   readonly cost: PicoUsd;
 }
 
-export function usageOf(request: TextRequest, made: number, reasoningTokens: number): Usage {
+export function usageOf(request: TextRequest, tokens: number, reasoningTokens: number): Usage {
   const { terms, inputTokens } = request;
   const { price } = request.model;
-  const outputTokens = made + terms.beside;
+  const outputTokens = tokens + terms.beside;
   const plain = BigInt(inputTokens - terms.written) * price.input;
   const written = times(BigInt(terms.written) * price.input, terms.writeRate);
   const inputCost = times(plain + written, terms.input);
@@ -30,7 +30,7 @@ export function usageOf(request: TextRequest, made: number, reasoningTokens: num
     ...{ inputTokens, outputTokens, inputCost, outputCost, tier: terms.tier },
     reasoningTokens: reasoningTokens + terms.beside,
     writtenTokens: terms.written,
-    longWrites: terms.longWrites,
+    hasLongWrites: terms.hasLongWrites,
     cost: inputCost + outputCost + terms.fee,
   };
 }

@@ -5,7 +5,7 @@ const PACKAGE = new URL("../index.ts", import.meta.url).href;
 
 export interface Child {
   /** Line that the script printed. */
-  readonly said: string;
+  readonly output: string;
   readonly pid: number;
   kill(): Promise<void>;
 }
@@ -20,7 +20,7 @@ export async function startChild(script: string): Promise<Child> {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
-  const said = await new Promise<string>((resolve, reject) => {
+  const output = await new Promise<string>((resolve, reject) => {
     let text = "";
     child.stdout.on("data", (chunk) => {
       text += chunk;
@@ -32,5 +32,5 @@ export async function startChild(script: string): Promise<Child> {
     child.kill("SIGKILL");
     await ended;
   };
-  return { said, pid: child.pid ?? 0, kill };
+  return { output, pid: child.pid ?? 0, kill };
 }

@@ -7,12 +7,12 @@ const refused = expect.objectContaining({ reason: "service_unavailable", retryAf
 test("what does not fit is refused, and fits when another request has left", () => {
   const budget = new ByteBudget(100);
   const [one, other] = [budget.open("a"), budget.open("b")];
-  one.take(60);
+  one.reserve(60);
   expect(() => other.expect(41)).toThrow(refused);
-  other.take(30);
-  expect(() => other.take(11)).toThrow(refused);
+  other.reserve(30);
+  expect(() => other.reserve(11)).toThrow(refused);
   one.leave();
-  other.take(40);
+  other.reserve(40);
   other.leave();
   expect(budget.left).toBe(100);
 });
@@ -20,24 +20,24 @@ test("what does not fit is refused, and fits when another request has left", () 
 test("an owner takes three bytes for each that is free, over all its requests, so that others find some", () => {
   const budget = new ByteBudget(100);
   const [one, more, other] = [budget.open("a"), budget.open("a"), budget.open("b")];
-  one.take(50);
-  more.take(25);
+  one.reserve(50);
+  more.reserve(25);
   const shareUsed = expect.objectContaining({
     reason: "rate_limit_exceeded",
     retryAfterMs: expect.any(Number),
   });
-  expect(() => more.take(1)).toThrow(shareUsed);
-  other.take(18);
-  expect(() => other.take(1)).toThrow(shareUsed);
+  expect(() => more.reserve(1)).toThrow(shareUsed);
+  other.reserve(18);
+  expect(() => other.reserve(1)).toThrow(shareUsed);
   one.leave();
-  other.take(20);
+  other.reserve(20);
 });
 
 test("bytes are held until the exchange and the work with them have both ended, whichever ends first", async () => {
   const budget = new ByteBudget(100);
   for (const clientLeavesFirst of [true, false]) {
     const allowance = budget.open("a");
-    allowance.take(60);
+    allowance.reserve(60);
     const ended = Promise.withResolvers<string>();
     const work = allowance.during(() => ended.promise);
     if (clientLeavesFirst) allowance.leave();
@@ -56,6 +56,6 @@ test("what still arrives after the end is not counted", () => {
   const budget = new ByteBudget(100);
   const allowance = budget.open("a");
   allowance.leave();
-  allowance.take(60);
+  allowance.reserve(60);
   expect(budget.left).toBe(100);
 });

@@ -67,7 +67,7 @@ export class Allowance {
   }
 
   /** @throws as ByteBudget.check */
-  take(bytes: number): void {
+  reserve(bytes: number): void {
     if (this.#users === 0) return;
     this.expect(bytes);
     this.#budget.change(this.#owner, bytes);

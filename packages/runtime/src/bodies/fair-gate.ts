@@ -31,10 +31,10 @@ interface Owner {
   running: number;
   /** Cost of the works begun, on the gate's common scale. */
   served: number;
-  readonly queue: Waiting[];
+  readonly queue: WaitingTask[];
 }
 
-interface Waiting {
+interface WaitingTask {
   readonly cost: number;
   begin(): void;
 }
@@ -106,7 +106,7 @@ export class FairGate {
         this.#waiting -= 1;
         reject(signal?.reason as Error);
       };
-      const waiting: Waiting = {
+      const waiting: WaitingTask = {
         cost,
         begin: () => {
           signal?.removeEventListener("abort", leave);

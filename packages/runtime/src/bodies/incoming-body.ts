@@ -1,5 +1,6 @@
 // Body admission decides before and while a body is read: its sender may send that much, and the process has room for
 // it. Small bodies are read without these checks, so most requests pay nothing here.
+import type { ServiceError } from "@gr/proto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Allowance, ByteBudget } from "./byte-budget.ts";
 import { askedLength } from "./expected-bodies.ts";
@@ -41,7 +42,7 @@ interface IncomingBody {
   /** Must be called with an announced length that the route allows. @throws ServiceError if there is no room for it */
   expect(bytes: number): void;
   /** Must be called with arrived bytes before they are stored. @throws ServiceError if they are too many */
-  take(bytes: number): void;
+  reserve(bytes: number): void;
 }
 
 const bodies = new WeakMap<FastifyRequest, IncomingBody>();
@@ -54,8 +55,32 @@ export function incomingBodyOf(request: FastifyRequest): IncomingBody | undefine
 
 /** Returns bytes; undefined if the client announces none. */
 export function announcedLength({ headers }: FastifyRequest): number | undefined {
-  const { "content-length": given } = headers;
-  return given === undefined ? undefined : Number(given);
+  const { "content-length": declared } = headers;
+  return declared === undefined ? undefined : Number(declared);
+}
+
+/**
+ * Returns a function to call with arrived bytes before they are stored. It counts them against the limit of the route
+ * and against the rules for the sender, and returns the bytes of the body so far.
+ * @param unannounced bytes that count as announced if the client announces none
+ * @throws ServiceError for too many announced bytes; the function throws for too many arrived bytes
+ */
+export function byteCounter(
+  request: FastifyRequest,
+  limits: { readonly limit: number; readonly unannounced: number; readonly excess: () => ServiceError },
+): (bytes: number) => number {
+  const { limit, unannounced, excess } = limits;
+  const announced = announcedLength(request) ?? unannounced;
+  if (announced > limit) throw excess();
+  const incoming = bodies.get(request);
+  incoming?.expect(announced);
+  let arrived = 0;
+  return (bytes) => {
+    arrived += bytes;
+    if (arrived > limit) throw excess();
+    incoming?.reserve(bytes);
+    return arrived;
+  };
 }
 
 /** Returns the request's part of the budget: its body, and all other bytes for it until its end. */
@@ -114,7 +139,7 @@ function incomingBody(
     signal: left.signal,
     meter: meter?.(request),
     expect: (bytes) => allowance.expect(bytes),
-    take: (bytes) => allowance.take(bytes),
+    reserve: (bytes) => allowance.reserve(bytes),
   };
 }
 
@@ -123,10 +148,10 @@ function upTo(most: number, body: IncomingBody, refusal: Error): IncomingBody {
   return {
     ...body,
     expect: (bytes) => body.expect(Math.min(bytes, most)),
-    take: (bytes) => {
+    reserve: (bytes) => {
       left -= bytes;
       if (left < 0) throw refusal;
-      body.take(bytes);
+      body.reserve(bytes);
     },
   };
 }

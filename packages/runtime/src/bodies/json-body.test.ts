@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { createHttpApp } from "../http/http-app.ts";
+import { closeHttpApp, createHttpApp } from "../http/http-app.ts";
 import { anyone, registerRest, restRoute } from "../http/rest-api.ts";
 import { createLogger } from "../process/logger.ts";
 import { parseJsonBytes } from "./json-body.ts";
@@ -26,13 +26,13 @@ describe("a request", () => {
         bodyLimit: 6 * MB,
         responses: { 200: { description: "Taken" } },
         handle: async ({ body }) => ({
-          taken: bodyAs === "parsed" ? body : parseJsonBytes(body as Buffer),
+          parsed: bodyAs === "parsed" ? body : parseJsonBytes(body as Buffer),
         }),
       });
     await registerRest(app, { routes: [route("/parsed", "parsed"), route("/bytes", "bytes")] });
     await app.listen({ host: "127.0.0.1", port: 0 });
   });
-  afterAll(() => app.close());
+  afterAll(() => closeHttpApp(app, 0));
 
   const send = async (payload: string | Buffer, url: string) => {
     const headers = { "content-type": "application/json", host: "x" };
@@ -58,7 +58,7 @@ describe("a request", () => {
   test.each(["/parsed", "/bytes"])(
     "with a long body is understood like one with a short: %s",
     async (url) => {
-      expect((await send(JSON.stringify(long), url)).body).toEqual({ taken: long });
+      expect((await send(JSON.stringify(long), url)).body).toEqual({ parsed: long });
       for (const broken of [JSON.stringify(long).slice(0, -1), `${JSON.stringify(long)}x`]) {
         const { status, body } = await send(broken, url);
         expect([status, body.error]).toMatchObject([400, { message: "The body is not valid JSON." }]);
@@ -74,7 +74,7 @@ describe("a request", () => {
     const padded = (before: string) => Buffer.from(`"${before}${"😀".repeat(1.01 * MB)}"`);
     for (const before of ["", "x", "xx", "xxx"]) {
       const bytes = padded(before);
-      expect((await send(bytes, "/bytes")).body).toEqual({ taken: JSON.parse(bytes.toString()) });
+      expect((await send(bytes, "/bytes")).body).toEqual({ parsed: JSON.parse(bytes.toString()) });
     }
     // A character that is broken at the end of the first part, or on either side of it.
     for (const at of [4 * MB - 4, 4 * MB - 1, 4 * MB, 4 * MB + 1]) {

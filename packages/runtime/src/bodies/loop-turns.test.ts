@@ -52,10 +52,10 @@ describe("long work", () => {
 
   test("that is given up leaves the queue, and a step that fails ends none but itself", async () => {
     const { step, log } = scripted();
-    const given = new AbortController();
-    const left = step("b", given.signal);
+    const leaving = new AbortController();
+    const left = step("b", leaving.signal);
     const works = [step("a1"), left, step("a2")];
-    given.abort(new Error("gone"));
+    leaving.abort(new Error("gone"));
     await Promise.allSettled(works);
     const turns = new LoopTurns();
     const failing = turns.step({ owner: "a" }, () => {

@@ -11,7 +11,7 @@ export interface UploadLimits {
   readonly bytesPerSecond: number;
 }
 
-interface Window {
+interface UploadWindow {
   /** Milliseconds that never run back. */
   readonly since: number;
   /** Bytes that the connection had received at the begin of the window. */
@@ -20,7 +20,7 @@ interface Window {
 
 export class StalledUploads {
   /** Undefined until the first look: most bodies are complete by then. */
-  readonly #running = new Map<FastifyRequest, Window | undefined>();
+  readonly #running = new Map<FastifyRequest, UploadWindow | undefined>();
   readonly #limits: UploadLimits;
   readonly #cut: (upload: FastifyRequest) => void;
   #timer: NodeJS.Timeout | undefined;
@@ -67,7 +67,7 @@ export class StalledUploads {
   }
 
   /** Returns true if enough bytes arrived for a whole window. */
-  #isFast({ bytes: before }: Window, bytes: number): boolean {
+  #isFast({ bytes: before }: UploadWindow, bytes: number): boolean {
     const { stallMs, bytesPerSecond } = this.#limits;
     return bytes - before >= Math.max(1, (bytesPerSecond * stallMs) / 1_000);
   }

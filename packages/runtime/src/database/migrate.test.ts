@@ -123,7 +123,7 @@ describe("migrate", () => {
       const refusal = {
         name: "OperatorError",
         message:
-          "A newer version has taken away what this one uses (0003-three.sql); start that version, or a later one.",
+          "A newer version has removed database objects that this version uses (0003-three.sql); start that version, or a later one.",
       };
       await expect(pendingFiles(pool, files())).rejects.toMatchObject(refusal);
       await expect(migrate(pool, files())).rejects.toMatchObject(refusal);
@@ -136,7 +136,7 @@ describe("migrate", () => {
       await expect(migrate(pool, files())).rejects.toMatchObject({
         name: "OperatorError",
         message:
-          "The database was migrated by another version (0003-three.sql) that does not know 0004-four.sql; " +
+          "The database was migrated by another version (0003-three.sql) without 0004-four.sql; " +
           "start a version that has both.",
       });
       expect(await tables(pool)).toEqual(["one", "three", "two"]);

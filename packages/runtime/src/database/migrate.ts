@@ -47,11 +47,11 @@ export async function migrate(pool: Pool, schema: Schema): Promise<string[]> {
     await lookIn(client, schema.name);
     await createOwnTables(client);
     const fresh = await newMigrations(client, migrations);
-    const isMade = await isPlaceMade(client, schema, functions);
+    const exists = await placeExists(client, schema, functions);
 
     const contracts = fresh.some(({ contract }) => contract !== null);
     const kept = contracts ? EARLIER_SETS_AT_CONTRACT : EARLIER_SETS;
-    if (fresh.length > 0 || !isMade) await dropSets(client, schema, functions.digest, kept);
+    if (fresh.length > 0 || !exists) await dropSets(client, schema, functions.digest, kept);
     await lookIn(client, schema.name);
     for (const { name, sql, digest, contract } of fresh) {
       await client.query(sql);
@@ -61,8 +61,8 @@ export async function migrate(pool: Pool, schema: Schema): Promise<string[]> {
         contract,
       ]);
     }
-    if (!isMade) await makeSet(client, schema, functions);
-    return [...fresh, ...(isMade ? [] : functions.files)].map(({ name }) => name);
+    if (!exists) await createSet(client, schema, functions);
+    return [...fresh, ...(exists ? [] : functions.files)].map(({ name }) => name);
   });
 }
 
@@ -82,8 +82,8 @@ export async function pendingFiles(pool: Pool, schema: Schema): Promise<string[]
     );
     if (rows[0]?.known !== true) return names([...migrations, ...functions.files]);
     const fresh = await newMigrations(client, migrations);
-    const isMade = await isPlaceMade(client, schema, functions);
-    return names([...fresh, ...(isMade ? [] : functions.files)]);
+    const exists = await placeExists(client, schema, functions);
+    return names([...fresh, ...(exists ? [] : functions.files)]);
   });
 }
 
@@ -125,13 +125,13 @@ async function newMigrations(client: PoolClient, files: readonly Migration[]): P
   const missed = unknown.find(({ contract }) => contract !== null && !ours.has(contract));
   if (missed !== undefined) {
     throw new OperatorError(
-      `A newer version has taken away what this one uses (${missed.name}); start that version, or a later one.`,
+      `A newer version has removed database objects that this version uses (${missed.name}); start that version, or a later one.`,
     );
   }
   // A version that is merely older has no migration that the database lacks.
   if (unknown.length > 0 && fresh.length > 0) {
     throw new OperatorError(
-      `The database was migrated by another version (${namesOf(unknown)}) that does not know ${namesOf(fresh)}; ` +
+      `The database was migrated by another version (${namesOf(unknown)}) without ${namesOf(fresh)}; ` +
         "start a version that has both.",
     );
   }
@@ -140,7 +140,7 @@ async function newMigrations(client: PoolClient, files: readonly Migration[]): P
 
 const namesOf = (named: readonly { readonly name: string }[]) => named.map(({ name }) => name).join(", ");
 
-async function isPlaceMade(client: PoolClient, schema: Schema, functions: FunctionFiles): Promise<boolean> {
+async function placeExists(client: PoolClient, schema: Schema, functions: FunctionFiles): Promise<boolean> {
   if (functions.files.length === 0) return true;
   return await isSchema(client, placeOf(schema.name, functions.digest));
 }
@@ -168,7 +168,7 @@ async function dropSets(client: PoolClient, { name }: Schema, ours: string, kept
   }
 }
 
-async function makeSet(
+async function createSet(
   client: PoolClient,
   { name }: Schema,
   { files, digest }: FunctionFiles,
@@ -181,7 +181,7 @@ async function makeSet(
     "SELECT oid::regprocedure::text AS name FROM pg_proc WHERE pronamespace = $1::regnamespace",
     [place],
   );
-  const made = rows.map((row) => row.name);
+  const created = rows.map((row) => row.name);
   await client.query("DELETE FROM schema_functions WHERE digest = $1", [digest]);
-  await client.query("INSERT INTO schema_functions (digest, functions) VALUES ($1, $2)", [digest, made]);
+  await client.query("INSERT INTO schema_functions (digest, functions) VALUES ($1, $2)", [digest, created]);
 }

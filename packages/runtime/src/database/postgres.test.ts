@@ -24,9 +24,9 @@ afterAll(async () => {
   await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
   await admin.end();
 });
-beforeEach(() => takesWrites(true));
+beforeEach(() => allowWrites(true));
 
-const takesWrites = (does: boolean) =>
+const allowWrites = (does: boolean) =>
   admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = ${does ? "off" : "on"}`);
 
 async function withPool<T>(work: (pool: Pool) => Promise<T>, answerTimeoutMs = 60_000): Promise<T> {
@@ -53,21 +53,21 @@ const errorOf = (call: Promise<unknown>) =>
   );
 
 test("an idle connection that is lost is said, but not of a pool that ends", async () => {
-  const said: unknown[] = [];
+  const messages: unknown[] = [];
   const hearing = Object.assign(createLogger("silent", "test"), {
-    warn: (...words: unknown[]) => void said.push(words[1]),
+    warn: (...words: unknown[]) => void messages.push(words[1]),
   });
   const pool = await connectPostgres({ url: url.href, poolSize: 1, schema: "public", log: hearing });
   const pid = await pidOf(pool);
   await admin.query("SELECT pg_terminate_backend($1)", [pid]);
-  await until(() => said.length === 1, { timeoutMs: 60_000 });
-  expect(said).toEqual(["an idle postgres connection was lost"]);
+  await until(() => messages.length === 1, { timeoutMs: 60_000 });
+  expect(messages).toEqual(["an idle postgres connection was lost"]);
   const client = await pool.connect();
   client.release();
   const ended = pool.end();
   pool.emit("error", new Error("the server stops"), client);
   await ended;
-  expect(said).toHaveLength(1);
+  expect(messages).toHaveLength(1);
 });
 
 test("a connection that the server ends fails the transaction on it, and no other", async () => {
@@ -108,24 +108,24 @@ test("a server that says nothing any more is given up, and the next connection i
 
 test("no connection is made to a server that takes no writes, and none has to be ended when it does", async () => {
   await withPool(async (pool) => {
-    await takesWrites(false);
+    await allowWrites(false);
     // The earlier connection is in use.
     await inTransaction(pool, async () => {
       for (let call = 0; call < 3; call += 1) {
         const error = await errorOf(pool.query("SELECT 1"));
         expect(isConnectionError(error)).toBe(true);
-        expect(error).toMatchObject({ message: "the server takes no writes" });
+        expect(error).toMatchObject({ message: "the server accepts no writes" });
       }
-      await takesWrites(true);
+      await allowWrites(true);
       await expect(pool.query("SELECT 1 AS one")).resolves.toMatchObject({ rows: [{ one: 1 }] });
     });
   });
 });
 
 test("a start on a server that takes no writes is refused in one sentence", async () => {
-  await takesWrites(false);
+  await allowWrites(false);
   await expect(withPool(async () => undefined)).rejects.toThrow(
-    /^PostgreSQL at \S+ is not usable: the server takes no writes\.$/,
+    /^PostgreSQL at \S+ is not usable: the server accepts no writes\.$/,
   );
 });
 

@@ -88,7 +88,7 @@ async function createSchema(pool: Pool, schema: string): Promise<void> {
 function refuseReadOnly(client: PoolClient, done: (error?: Error) => void): void {
   client.query<{ transaction_read_only: string }>("SHOW transaction_read_only").then(({ rows }) => {
     if (rows[0]?.transaction_read_only !== "on") return done();
-    done(Object.assign(new Error("the server takes no writes"), { code: READ_ONLY }));
+    done(Object.assign(new Error("the server accepts no writes"), { code: READ_ONLY }));
   }, done);
 }
 

@@ -10,12 +10,12 @@ import { closeHttpApp, createHttpApp, drainHttpApp } from "./http-app.ts";
 describe("an HTTP app", () => {
   let app: FastifyInstance;
   let port: number;
-  let goOn: PromiseWithResolvers<void>;
+  let released: PromiseWithResolvers<void>;
   let entered: PromiseWithResolvers<void>;
   const sockets: Socket[] = [];
 
   beforeEach(async () => {
-    goOn = Promise.withResolvers();
+    released = Promise.withResolvers();
     entered = Promise.withResolvers();
     app = createHttpApp({ log: createLogger("silent", "test"), requestId: () => "the-id" });
     app.get("/now", async () => ({ ok: true }));
@@ -24,14 +24,14 @@ describe("an HTTP app", () => {
       reply.raw.write("begun");
       reply.hijack();
       entered.resolve();
-      await goOn.promise;
+      await released.promise;
       reply.raw.end("ended");
     });
     await app.listen({ port: 0, host: "127.0.0.1" });
     port = (app.server.address() as AddressInfo).port;
   });
   afterEach(async () => {
-    goOn.resolve();
+    released.resolve();
     await closeHttpApp(app, 0);
     for (const socket of sockets.splice(0)) socket.destroy();
   });
@@ -167,7 +167,7 @@ describe("an HTTP app", () => {
     const { all } = open("GET /begun HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n");
     await entered.promise;
     const closed = closeHttpApp(app, 60_000);
-    goOn.resolve();
+    released.resolve();
     await closed;
     expect(await all).toMatch(/begunended$/);
   });
@@ -181,7 +181,7 @@ describe("an HTTP app", () => {
     waiting.socket.write("GET /now HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n");
     expect(await waiting.all).toMatch(/^HTTP\/1.1 200 OK\r\n[^{]*connection: close\r\n[^{]*\{"ok":true\}$/i);
     expect(await open("GET /now HTTP/1.1\r\nHost: x\r\n\r\n").all).toMatch(/connection: close\r\n/i);
-    goOn.resolve();
+    released.resolve();
     // It was answered before the announcement; its next answer is its last.
     running.socket.write("GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n");
     expect(await running.all).toMatch(/begunendedHTTP\/1.1 404 Not Found\r\n[^{]*connection: close\r\n/i);
@@ -192,7 +192,7 @@ describe("an HTTP app", () => {
     const { all } = open("GET /begun HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n");
     await entered.promise;
     await drainHttpApp(app, 10);
-    goOn.resolve();
+    released.resolve();
     await closeHttpApp(app, 60_000);
     expect(await all).toMatch(/begunended$/);
   });

@@ -70,6 +70,7 @@ export function createHttpApp({
   tracing,
   origin = "outside",
 }: HttpAppOptions): FastifyInstance {
+  const hasHeaders = Object.keys(headers).length > 0;
   const refuse = (error: NodeJS.ErrnoException, socket: Socket, id: string) =>
     refuseBadHttp(error, socket, { ...headers, [REQUEST_ID_HEADER]: id });
   const settings: FastifyHttpOptions<Server> = {
@@ -114,7 +115,8 @@ export function createHttpApp({
   if (origin === "outside") answerOneAtATime(app);
   traceRequests(app, tracing, origin);
   app.addHook("onRequest", (request, reply, done) => {
-    reply.header(REQUEST_ID_HEADER, request.id).headers(headers);
+    reply.header(REQUEST_ID_HEADER, request.id);
+    if (hasHeaders) reply.headers(headers);
     announceIdleTime(request.raw, reply);
     refuseAmbiguous(request.raw);
     done();
@@ -229,6 +231,17 @@ export async function drainHttpApp({ server }: FastifyInstance, forMs: number): 
   while (!over.aborted && (await connections()) > 0) await pause(IDLE_SWEEP_MS, over);
 }
 
+/**
+ * Registers a scope of the app. Without the name, Fastify would search all loaded modules for one.
+ */
+export async function registerScope(
+  app: FastifyInstance,
+  name: string,
+  fill: (scope: FastifyInstance) => Promise<void>,
+): Promise<void> {
+  await app.register(Object.assign(fill, { [Symbol.for("fastify.display-name")]: name }));
+}
+
 /** Stops accepting, lets running requests finish for at most `graceMs`, then cuts their connections. */
 export async function closeHttpApp(app: FastifyInstance, graceMs: number): Promise<void> {
   // Otherwise connections with a request that ends during the close would stay for their keep-alive time.
@@ -264,7 +277,7 @@ function answerUnknownRoutes(app: FastifyInstance): void {
     const allowed = new Set(routes.flatMap((route) => (isUnder(route.parts, parts) ? route.methods : [])));
     if (allowed.size === 0) throw routeNotFound(request);
     if (request.headers.upgrade?.toLowerCase() === "websocket") {
-      const message = `${path.slice(0, MOST_ECHOED)} takes no WebSocket; send HTTP requests with POST.`;
+      const message = `${path.slice(0, MOST_ECHOED)} accepts no WebSocket; send HTTP requests with POST.`;
       throw new ServiceError("websocket_not_supported", message);
     }
     reply.header("allow", [...allowed].sort().join(", "));

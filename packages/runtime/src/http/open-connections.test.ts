@@ -6,16 +6,16 @@ import { afterEach, expect, test } from "@jest/globals";
 import type { FastifyInstance } from "fastify";
 import { createLogger } from "../process/logger.ts";
 import { closeHttpApp, createHttpApp } from "./http-app.ts";
-import { admitStranger, type ConnectionLimits, knowConnection } from "./open-connections.ts";
+import { admitStranger, type ConnectionLimits, trustConnection } from "./open-connections.ts";
 
 let app: FastifyInstance;
 let closed: string[];
 let entered: number;
-let goOn: PromiseWithResolvers<void>;
+let released: PromiseWithResolvers<void>;
 const clients: Socket[] = [];
 const PATIENCE = { timeoutMs: 60_000 };
 afterEach(async () => {
-  goOn.resolve();
+  released.resolve();
   for (const client of clients.splice(0)) client.destroy();
   await closeHttpApp(app, 0);
 });
@@ -23,18 +23,18 @@ afterEach(async () => {
 async function start(limits: Partial<ConnectionLimits>): Promise<void> {
   closed = [];
   entered = 0;
-  goOn = Promise.withResolvers();
+  released = Promise.withResolvers();
   const connections = { ownerOf: () => "somebody", closed: (which: string) => closed.push(which), ...limits };
   app = createHttpApp({ log: createLogger("silent", "test"), requestId: () => "the-id", connections });
   app.addHook("onRequest", (request, reply, done) => {
-    if (request.headers.authorization !== undefined) knowConnection(request, reply);
+    if (request.headers.authorization !== undefined) trustConnection(request, reply);
     else admitStranger(request);
     done();
   });
   app.get("/", async () => "served");
   app.get("/wait", async () => {
     entered += 1;
-    await goOn.promise;
+    await released.promise;
     return "served";
   });
   await app.listen({ port: 0, host: "127.0.0.1" });
@@ -90,7 +90,7 @@ test("connections that showed a valid key are closed last, and a running request
   await until(() => entered === 3, PATIENCE);
   await isClosed((await open()).resume());
   expect(closed).toEqual(["idle", "idle", "refused"]);
-  goOn.resolve();
+  released.resolve();
   for (const each of [answer, pending, last]) expect(await each).toContain("served");
 });
 
@@ -109,7 +109,7 @@ test("running requests without a valid key leave places for customers", async ()
   expect(await ask(customer, "/", KEY)).toContain("served");
   expect(await ask(customer)).toContain("served");
   expect(closed).toEqual(["idle", "idle", "idle"]);
-  goOn.resolve();
+  released.resolve();
   for (const each of waiting) expect(await each).toContain("served");
   expect(await ask(crowd.at(-1) as Socket)).toContain("served");
 });

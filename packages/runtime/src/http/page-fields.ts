@@ -30,9 +30,9 @@ export const pageFields = {
     .optional()
     .meta({
       ...wholeNumber(LONGEST_PAGE),
-      description: `most entries of the answer; ${LONGEST_PAGE} when absent`,
+      description: `maximum number of entries; ${LONGEST_PAGE} if absent`,
     }),
-  after: z.string().min(1).optional().describe("id of the last entry of the page before"),
+  after: z.string().min(1).optional().describe("id of the last entry of the previous page"),
 };
 
 /** The first entries of a list that was read with one more than the page has. */

@@ -46,8 +46,8 @@ export function refuseAmbiguous(request: IncomingMessage): void {
 export function countHeader(rawHeaders: readonly string[], name: string): number {
   let count = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
-    const given = rawHeaders[i] ?? "";
-    if (given.length === name.length && given.toLowerCase() === name) count += 1;
+    const header = rawHeaders[i] ?? "";
+    if (header.length === name.length && header.toLowerCase() === name) count += 1;
   }
   return count;
 }

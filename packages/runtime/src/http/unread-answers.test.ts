@@ -20,7 +20,7 @@ const WINDOW_BYTES = (RATE * STALL_MS) / 1_000;
 /** Connection with a client that receives bytes on the test's command. */
 class Reader {
   cut = false;
-  taken = 0;
+  readBytes = 0;
   waiting: number;
   readonly connection: Connection;
 
@@ -28,13 +28,13 @@ class Reader {
     this.waiting = waiting;
     const handle = Object.defineProperties(
       {},
-      { bytesWritten: { get: () => this.taken }, writeQueueSize: { value: 0 } },
+      { bytesWritten: { get: () => this.readBytes }, writeQueueSize: { value: 0 } },
     );
     const socket = { _handle: handle, resetAndDestroy: () => (this.cut = true) };
     this.connection = new Connection(socket as unknown as Socket, "owner");
     this.connection.isKnown = isKnown;
     const answer = Object.defineProperty({}, "writableLength", { get: () => this.waiting });
-    this.connection.answers.set(answer as never, undefined);
+    this.connection.answers.push({ response: answer as never, source: undefined });
   }
 }
 
@@ -84,7 +84,7 @@ describe("a client", () => {
   test("that takes less than the least rate is cut", () => {
     const reader = new Reader(1e6);
     const { pass } = watch([reader]);
-    pass(STALL_MS, () => (reader.taken += (WINDOW_BYTES * PAUSE_MS) / STALL_MS - 1));
+    pass(STALL_MS, () => (reader.readBytes += (WINDOW_BYTES * PAUSE_MS) / STALL_MS - 1));
     expect(reader.cut).toBe(true);
   });
 
@@ -94,8 +94,8 @@ describe("a client", () => {
     let looks = 0;
     pass(20 * STALL_MS, () => {
       looks += 1;
-      steady.taken += (WINDOW_BYTES * PAUSE_MS) / STALL_MS;
-      if ((looks * PAUSE_MS) % (STALL_MS - PAUSE_MS) === 0) jerky.taken += WINDOW_BYTES;
+      steady.readBytes += (WINDOW_BYTES * PAUSE_MS) / STALL_MS;
+      if ((looks * PAUSE_MS) % (STALL_MS - PAUSE_MS) === 0) jerky.readBytes += WINDOW_BYTES;
     });
     expect([steady.cut, jerky.cut]).toEqual([false, false]);
   });
@@ -124,7 +124,7 @@ describe("waiting bytes", () => {
     const readers = [customer, fresh, large, small];
     const { pass, unread } = watch(readers, { processBytes: 1_200 });
     pass(2 * PAUSE_MS);
-    fresh.taken += WINDOW_BYTES;
+    fresh.readBytes += WINDOW_BYTES;
     unread.look(3 * PAUSE_MS);
     expect(readers.map(({ cut }) => cut)).toEqual([false, false, false, false]);
     customer.waiting = 1_060;

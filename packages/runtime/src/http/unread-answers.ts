@@ -30,27 +30,31 @@ export interface AnswerLimits {
 /** Reason for a cut: the client received too little, it had too many waiting bytes, or all together had. */
 export type CutCause = "stalled" | "connection_bytes" | "process_bytes";
 
-interface Window {
+interface AnswerWindow {
   /** Milliseconds that never run back. */
   readonly since: number;
   /** Bytes that the kernel had accepted at the begin of the window. */
-  readonly taken: number;
+  readonly readBytes: number;
 }
 
-interface Waiting {
+interface WaitingAnswer {
   readonly connection: Connection;
   readonly bytes: number;
   readonly since: number;
 }
 
+interface RunningConnections {
+  readonly running: Iterable<Connection>;
+}
+
 export class UnreadAnswers {
-  readonly #connections: Pick<OpenConnections, "running">;
+  readonly #connections: RunningConnections;
   readonly #limits: AnswerLimits;
-  readonly #windows = new WeakMap<Connection, Window>();
+  readonly #windows = new WeakMap<Connection, AnswerWindow>();
   #lookedAt: number | undefined;
   #unseen = 0;
 
-  constructor(connections: Pick<OpenConnections, "running">, limits: AnswerLimits) {
+  constructor(connections: RunningConnections, limits: AnswerLimits) {
     this.#connections = connections;
     this.#limits = limits;
   }
@@ -73,7 +77,7 @@ export class UnreadAnswers {
     const late = this.#lookedAt !== undefined && now - this.#lookedAt > 2 * this.pauseMs;
     this.#lookedAt = now;
     this.#unseen = 0;
-    const waiting: Waiting[] = [];
+    const waiting: WaitingAnswer[] = [];
     let total = 0;
     for (const connection of this.#connections.running) {
       const bytes = waitingBytes(connection);
@@ -89,7 +93,7 @@ export class UnreadAnswers {
       }
     }
     if (total <= this.#limits.processBytes) return total;
-    const rank = ({ connection }: Waiting) => Number(connection.isKnown);
+    const rank = ({ connection }: WaitingAnswer) => Number(connection.isKnown);
     // Strangers first, then the longest wait with the most bytes.
     waiting.sort((one, other) => rank(one) - rank(other) || weight(other, now) - weight(one, now));
     for (const { connection, bytes } of waiting) {
@@ -102,12 +106,12 @@ export class UnreadAnswers {
 
   /** Returns the begin of the window in which the client has not yet received enough. */
   #since(connection: Connection, now: number, late: boolean): number {
-    const taken = takenBytes(connection.socket);
+    const readBytes = bytesReadBy(connection.socket);
     const window = this.#windows.get(connection);
     const { stallMs, bytesPerSecond } = this.#limits;
     const enough = Math.max(1, (bytesPerSecond * stallMs) / 1_000);
-    if (window !== undefined && !late && taken - window.taken < enough) return window.since;
-    this.#windows.set(connection, { since: now, taken });
+    if (window !== undefined && !late && readBytes - window.readBytes < enough) return window.since;
+    this.#windows.set(connection, { since: now, readBytes });
     return now;
   }
 
@@ -118,22 +122,22 @@ export class UnreadAnswers {
   }
 }
 
-function weight({ bytes, since }: Waiting, now: number): number {
+function weight({ bytes, since }: WaitingAnswer, now: number): number {
   return bytes * (now - since + 1);
 }
 
 /** Returns the bytes of all answers of a connection that are in memory here and not yet in the kernel. */
 function waitingBytes({ answers }: Connection): number {
   let bytes = 0;
-  for (const [answer, source] of answers) {
-    bytes += answer.writableLength;
+  for (const { response, source } of answers) {
+    bytes += response.writableLength;
     if (source !== undefined && !source.readableObjectMode) bytes += source.readableLength;
   }
   return bytes;
 }
 
 /** Returns the bytes that the kernel has accepted. Node counts a piece as written as soon as its first byte is. */
-function takenBytes(socket: Socket): number {
+function bytesReadBy(socket: Socket): number {
   const { _handle: handle } = socket as Socket & { _handle?: Handle | null };
   if (handle?.bytesWritten === undefined || handle.writeQueueSize === undefined) {
     return socket.bytesWritten - socket.writableLength;
@@ -157,10 +161,11 @@ export function cutUnreadAnswers(
   const timer = setInterval(look, unread.pauseMs).unref();
   app.addHook("onClose", async () => clearInterval(timer));
   app.addHook("onSend", (request, reply, payload, done) => {
-    const answers = payload instanceof Readable ? connectionOf(request.raw)?.answers : undefined;
-    // An absent answer has ended.
-    if (answers?.has(reply.raw)) answers.set(reply.raw, payload as Readable);
-    else if (lengthOf(payload) > LARGE_ANSWER && unread.send(lengthOf(payload))) setImmediate(look);
+    if (payload instanceof Readable) {
+      // An absent answer has ended.
+      const answer = connectionOf(request.raw)?.answers.find(({ response }) => response === reply.raw);
+      if (answer !== undefined) answer.source = payload;
+    } else if (lengthOf(payload) > LARGE_ANSWER && unread.send(lengthOf(payload))) setImmediate(look);
     done();
   });
 }

@@ -130,7 +130,7 @@ export const processConfig = z.object({
 export type ProcessConfig = z.infer<typeof processConfig>;
 
 /** Returns the secrets that may sign calls of another process. */
-export function believedSecrets(config: ProcessConfig): readonly string[] {
+export function trustedSecrets(config: ProcessConfig): readonly string[] {
   const { INTERNAL_AUTH_SECRET: ours, INTERNAL_AUTH_SECRET_OTHER: other } = config;
   return other === undefined ? [ours] : [ours, other];
 }

@@ -14,13 +14,13 @@ export interface Rounds {
 export function startRounds({ clock, pauseMs, round, failed }: Rounds): () => Promise<void> {
   const stopping = new AbortController();
   const { signal } = stopping;
-  async function go(): Promise<void> {
+  async function run(): Promise<void> {
     while (!signal.aborted) {
       await round(signal).catch(failed);
       await clock.sleep(pauseMs, signal);
     }
   }
-  const running = go();
+  const running = run();
   return async () => {
     stopping.abort();
     await running;

@@ -65,10 +65,10 @@ describe("batcher", () => {
     const waiting = Array.from({ length: 6 }, (_, index) => batch(index + 1));
     const outcomes = Promise.allSettled([first, ...waiting]);
     fail(new Error("down"));
-    const told = (await outcomes).map((each) =>
+    const settled = (await outcomes).map((each) =>
       each.status === "fulfilled" ? each.value : each.reason.message,
     );
-    expect(told).toEqual(["down", 1, 2, 3, 4, "full", "full"]);
+    expect(settled).toEqual(["down", 1, 2, 3, 4, "full", "full"]);
     expect(sent).toEqual([[0], [1, 2, 3, 4]]);
     await expect(batch(7)).resolves.toBe(7);
   });

@@ -18,7 +18,7 @@ export interface BatcherOptions {
   readonly mayBeOfOne?: (error: unknown) => boolean;
 }
 
-interface Waiting<Operation, Result> {
+interface WaitingItem<Operation, Result> {
   readonly operation: Operation;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
@@ -40,10 +40,10 @@ export function createBatcher<Operation, Result>(
   send: (operations: Operation[]) => Promise<Result[]>,
   options: BatcherOptions,
 ): Batcher<Operation, Result> {
-  let queue: Waiting<Operation, Result>[] = [];
+  let queue: WaitingItem<Operation, Result>[] = [];
   let running = false;
 
-  async function sendOne(batch: Waiting<Operation, Result>[]): Promise<void> {
+  async function sendOne(batch: WaitingItem<Operation, Result>[]): Promise<void> {
     try {
       const traces = batch.map(({ trace }) => trace);
       const results = await inTraces(traces, () => send(batch.map(({ operation }) => operation)));

@@ -18,7 +18,7 @@ export class Deadline {
     });
     // After the answer of the call, the promise may have no listener.
     this.passed.catch(() => undefined);
-    const cancel = () => this.end(new ConnectError("the caller gave up", Code.Canceled));
+    const cancel = () => this.end(new ConnectError("the caller cancelled the call", Code.Canceled));
     this.#timer =
       timeoutMs === undefined
         ? undefined

@@ -168,6 +168,6 @@ async function* untilLeft<T>(messages: AsyncIterable<T>, deadline: Deadline): As
     }
   } finally {
     deadline.clear();
-    deadline.end(new ConnectError("the reader left", Code.Canceled));
+    deadline.end(new ConnectError("the reader disconnected", Code.Canceled));
   }
 }

@@ -1,5 +1,5 @@
 // The principal is the sender of a request. Between processes it is transferred as a signed token and in no other way.
-// Its content is the product's affair: here it is an object that JSON can represent.
+// The product defines its fields; this file requires only an object that JSON can represent.
 import type { Clock } from "../process/clock.ts";
 import { readToken, signToken } from "./service-token.ts";
 
@@ -17,12 +17,12 @@ export function signPrincipal(
 
 /** The principal (null = an anonymous caller), or undefined when the token is not to be trusted. */
 export function readPrincipal(
-  believed: readonly string[],
+  trustedSecrets: readonly string[],
   audience: string,
   token: string,
   clock: Clock,
 ): object | null | undefined {
-  const payload = readToken(believed, `rest:${audience}`, token, clock);
+  const payload = readToken(trustedSecrets, `rest:${audience}`, token, clock);
   return payload === undefined ? undefined : (JSON.parse(payload) as object | null);
 }
 

@@ -54,11 +54,11 @@ interface CalledMethod {
  * Refuses a call without a service token for its method, before its body is read.
  * Health and reflection (grpc.*) are open to platforms and tools.
  */
-export function requireServiceToken(believed: readonly string[], clock: Clock) {
+export function requireServiceToken(trustedSecrets: readonly string[], clock: Clock) {
   return (context: HandlerContext): void => {
     if (context.service.typeName.startsWith("grpc.")) return;
     const token = context.requestHeader.get("authorization")?.replace(/^Bearer /, "") ?? "";
-    if (readToken(believed, audienceOf(context), token, clock) !== undefined) return;
+    if (readToken(trustedSecrets, audienceOf(context), token, clock) !== undefined) return;
     throw new ConnectError("a service token for this method is required on this port", Code.Unauthenticated);
   };
 }

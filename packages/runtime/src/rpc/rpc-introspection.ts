@@ -59,7 +59,7 @@ function indexSymbols(file: DescFile, into: Map<string, DescFile>): void {
 }
 
 function found(file: DescFile | undefined) {
-  if (file === undefined) return refusal(Code.NotFound, "no such file or symbol");
+  if (file === undefined) return refusal(Code.NotFound, "file or symbol not found");
   const closure = new Map<string, DescFile>();
   collect(file, closure);
   const protos = [...closure.values()].map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto));

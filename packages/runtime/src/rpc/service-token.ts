@@ -15,16 +15,16 @@ export function signToken(secret: string, audience: string, payload: string, clo
 
 /** The payload, or undefined when the token is malformed, forged, for another audience, or expired. */
 export function readToken(
-  believed: readonly string[],
+  trustedSecrets: readonly string[],
   audience: string,
   token: string,
   clock: Clock,
 ): string | undefined {
-  const [payload, expiry, given, ...more] = token.split(".");
-  if (payload === undefined || expiry === undefined || given === undefined || more.length > 0)
+  const [payload, expiry, signed, ...more] = token.split(".");
+  if (payload === undefined || expiry === undefined || signed === undefined || more.length > 0)
     return undefined;
-  const actual = Buffer.from(given);
-  const isOurs = believed.some((secret) => {
+  const actual = Buffer.from(signed);
+  const isOurs = trustedSecrets.some((secret) => {
     const expected = Buffer.from(signature(secret, audience, `${payload}.${expiry}`));
     return expected.length === actual.length && timingSafeEqual(expected, actual);
   });

@@ -104,11 +104,11 @@ describe("spans", () => {
     await within(undefined, () => batcher("e"));
     expect(calls).toEqual([["a"], ["b", "c", "d"], ["e"]]);
     const idOf = ({ span }: Trace) => span.spanContext().spanId;
-    const made = finished("call").map(({ parentSpanContext, links }) => ({
+    const spans = finished("call").map(({ parentSpanContext, links }) => ({
       parent: parentSpanContext?.spanId,
       links: links.map(({ context }) => context.spanId),
     }));
-    expect(made).toEqual([
+    expect(spans).toEqual([
       { parent: idOf(first), links: [] },
       { parent: idOf(second), links: [idOf(third)] },
     ]);
@@ -158,8 +158,8 @@ describe("spans", () => {
 });
 
 function open(env: Record<string, string>): Promise<Telemetry> {
-  const given = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1", ...env };
-  const read = readConfig("test", telemetryConfig, given);
+  const variables = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1", ...env };
+  const read = readConfig("test", telemetryConfig, variables);
   if ("problems" in read) throw new Error(read.problems.join());
   const log = createLogger("silent", "test");
   return openTelemetry({ config: read.config, modules: ["test"], metrics: new Registry(), log });

@@ -30,10 +30,10 @@ const MOST_SPANS_AT_ONCE = 1_024;
 /** Time of a stop for the last export. */
 const CLOSE_MS = 3_000;
 /** Interval of warnings about an unreachable receiver. */
-const SAID_AGAIN_MS = 60_000;
+const LOG_AGAIN_MS = 60_000;
 
 export function openExporters({ config, modules, metrics, log }: TelemetryOptions): Telemetry {
-  tellTroubleTo(log);
+  reportTroubleTo(log);
   const resource = resourceFromAttributes(resourceAttributes(modules, randomUUID()));
   const to = (path: string) => ({
     url: `${trimSlashes(config.OTEL_EXPORTER_OTLP_ENDPOINT ?? "")}${path}`,
@@ -113,17 +113,17 @@ function headersOf(text: string): Record<string, string> {
 }
 
 /** The SDK speaks through one logger of the whole process. */
-function tellTroubleTo(log: Logger): void {
-  let saidAt = Number.NEGATIVE_INFINITY;
-  const say = (message: string) => {
+function reportTroubleTo(log: Logger): void {
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  const report = (message: string) => {
     const now = performance.now();
-    if (now - saidAt < SAID_AGAIN_MS) return;
-    saidAt = now;
+    if (now - loggedAt < LOG_AGAIN_MS) return;
+    loggedAt = now;
     log.warn({ reason: message }, "telemetry could not be sent; it is dropped");
   };
   const quiet = () => undefined;
   diag.setLogger(
-    { error: say, warn: say, info: quiet, debug: quiet, verbose: quiet },
+    { error: report, warn: report, info: quiet, debug: quiet, verbose: quiet },
     { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
   );
 }

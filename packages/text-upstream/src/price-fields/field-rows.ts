@@ -134,7 +134,7 @@ export const FEE_TOOL_TYPES = [
   "shell",
 ] as const;
 
-const NO_OTHER_BILL = 'is refused: it changes who is billed or which model runs; name one model in "model"';
+const NO_OTHER_BILL = 'is refused: it changes the payer or the model; name one model in "model"';
 const ANSWER_NOW = "must be false: answers are not kept for later";
 const NO_STEERING = "is refused: the upstream has no limit for the price of the host; leave it out";
 
@@ -196,7 +196,7 @@ export const FIELD_ROWS: readonly FieldRow[] = [
   ...rows(["tools[].type"], TOKENS, `${OPENAI}: run by the client, or paid by tokens`, {
     values: CLIENT_TOOL_TYPES,
   }),
-  row("tools[].type", refused("is refused: it runs another model at a price that is not known"), OPENROUTER, {
+  row("tools[].type", refused("is refused: it runs another model at an unknown price"), OPENROUTER, {
     kinds: ["openrouter"],
     values: ["openrouter:image_generation", "openrouter:subagent", "openrouter:advisor", "openrouter:fusion"],
   }),
@@ -243,7 +243,7 @@ export const FIELD_ROWS: readonly FieldRow[] = [
 
   // OpenRouter.
   row("provider", MAX_PRICE, `${OPENROUTER}: ProviderPreferences.max_price`, { kinds: ["openrouter"] }),
-  row("provider.options", refused("is refused: what a host makes of it has no price"), OPENROUTER, {
+  row("provider.options", refused("is refused: its use by the host has no price; leave it out"), OPENROUTER, {
     kinds: ["openrouter"],
   }),
   row("route", MAX_PRICE, OPENROUTER, { kinds: ["openrouter"] }),
@@ -280,7 +280,7 @@ export const FIELD_ROWS: readonly FieldRow[] = [
   ...rows(
     ["transforms", "usage", "include_reasoning", "session_id", "trace", "stop_server_tools_when"],
     HARMLESS,
-    `${OPENROUTER}: labels, and what shortens an input; clients of OpenRouter send them everywhere`,
+    `${OPENROUTER}: labels and fields that shorten the input; clients of OpenRouter send them everywhere`,
   ),
 
   // Vercel.

@@ -55,10 +55,10 @@ export function createListAnswers(live: Pick<LiveCatalog, "current">): ListAnswe
     return ready;
   }
 
-  function keep(key: string, make: () => string): Answer {
+  function keep(key: string, create: () => string): Answer {
     const known = kept.get(key);
     if (known !== undefined) return known;
-    const answer = answerOf(make());
+    const answer = answerOf(create());
     kept.set(key, answer);
     return answer;
   }

@@ -135,7 +135,7 @@ describe("a list", () => {
       "text-0 image-12 video-12 image-13 text-1000",
     ],
   ])("%s", (_order, sort, models, expected) => {
-    for (const given of [models, models.toReversed()]) expect(ask(given, { sort })).toBe(expected);
+    for (const order of [models, models.toReversed()]) expect(ask(order, { sort })).toBe(expected);
   });
 
   test("is sorted before it is cut", () => {

@@ -15,29 +15,29 @@ export const modelQuery = z.object({
     .optional()
     .describe("only models of this type; all: of every type"),
   provider: z
-    .string({ error: "The provider must be given once" })
+    .string({ error: "The provider must occur once" })
     .optional()
-    .describe("part of the name of the vendor or of one who serves the model; case does not matter"),
+    .describe("part of the name of the vendor or of a provider of the model; case-insensitive"),
   free: z
     .enum(["true", "false"], { error: "free must be true or false" })
     .optional()
     .describe("true: only models that cost nothing; false: only paid ones"),
   name: z
-    .string({ error: "The name must be given once" })
+    .string({ error: "The name must occur once" })
     .optional()
-    .describe("part of the model id; case does not matter"),
+    .describe("part of the model id; case-insensitive"),
   sort: z
     .enum(SORTS, { error: `The sort must be one of ${SORTS.join(", ")}` })
     .optional()
     .describe(
-      "name and provider A to Z, arena_score highest, price lowest, date newest first; by id if absent",
+      "order: name and provider from A to Z, arena_score from the highest, price from the lowest, date from the newest; by id if absent",
     ),
   limit: z
-    .string({ error: "The limit must be given once" })
+    .string({ error: "The limit must occur once" })
     .regex(/^0*[1-9]\d*$/, "The limit must be a whole number of at least 1")
     .transform(Number)
     .optional()
-    .meta({ ...wholeNumber(), description: "how many models at most" }),
+    .meta({ ...wholeNumber(), description: "maximum number of models" }),
 });
 export type ModelQuery = z.infer<typeof modelQuery>;
 

@@ -8,33 +8,33 @@ import { modelPricing, pricingOf } from "../prices/model-pricing.ts";
 const CATALOGUE_BEGAN = Date.UTC(2026, 10, 20) / 1_000;
 
 const tokens = z.number().int().nullable().describe("tokens; null = unknown, or not a text model");
-const limit = z.number().int().nullable().describe("null = unknown, or nothing can be brought along");
+const limit = z.number().int().nullable().describe("null = unknown, or the model accepts no inputs");
 const bound = z.number().int().nullable();
 const date = z.string().nullable().describe("YYYY-MM-DD; null = unknown");
 
 export const modelRecord = z.object({
-  id: z.string().describe("what a request names; may contain slashes"),
+  id: z.string().describe("id for requests; may contain slashes"),
   object: z.literal("model"),
-  created: z.number().int().describe("Unix seconds of the release date, else of the catalogue's first day"),
-  owned_by: z.string().describe("the vendor that made the model"),
+  created: z.number().int().describe("Unix seconds of the release date, or of the catalogue's first day"),
+  owned_by: z.string().describe("vendor of the model"),
   type: z.enum(["image", "video", "text"]),
   name: z.string(),
-  providers: z.array(z.string()).describe("who serves it, the first choice first"),
+  providers: z.array(z.string()).describe("providers of the model, the first choice first"),
   pricing: modelPricing,
   capabilities: z.array(z.string()),
   supported_parameters: z.array(z.string()),
   sizes: z.array(z.string()).describe("accepted sizes besides auto; empty = ignored by the model"),
   custom_size: z
     .object({
-      edge_multiple: bound.describe("both edges are multiples of it"),
+      edge_multiple: bound.describe("both edges are multiples of this number"),
       min_edge: bound,
       max_edge: bound,
       min_pixels: bound,
       max_pixels: bound,
-      max_ratio: bound.describe("longer edge divided by shorter edge, at most"),
+      max_ratio: bound.describe("maximum of longer edge divided by shorter edge"),
     })
     .nullable()
-    .describe("bounds within which any other size is accepted too; a null bound is none"),
+    .describe("limits for any other size; null = no limit"),
   qualities: z.array(z.string()).describe("accepted qualities besides auto; empty = ignored by the model"),
   seconds: z.array(z.number().int()).describe("accepted lengths of a video"),
   default: z
@@ -43,24 +43,26 @@ export const modelRecord = z.object({
       quality: z.string().nullable(),
       seconds: z.number().int().nullable(),
     })
-    .describe("what auto stands for; null = ignored by the model"),
+    .describe("meaning of auto; null = ignored by the model"),
   limits: z
     .object({ input_images: limit, prompt_characters: limit })
-    .describe("what one request may bring along; a limit of the router may be lower"),
+    .describe("inputs of one request; a limit of the router may be lower"),
   context_length: tokens,
   max_output_tokens: tokens,
   arena_score: z.number().nullable().describe("rating; compare within one type only"),
   arena: z
     .object({
       board: z.string(),
-      entry: z.string().describe("what the board calls the model; some are rated with one setting only"),
+      entry: z
+        .string()
+        .describe("name of the model on the board; some models are rated with one setting only"),
       as_of: z.string().describe("YYYY-MM-DD"),
-      attribution: z.string().describe("to be named wherever the score is shown"),
+      attribution: z.string().describe("attribution for each display of the score"),
     })
     .nullable()
-    .describe("where the score is from; null = no score"),
+    .describe("source of the score; null = no score"),
   release_date: date,
-  shutdown_date: date.describe("YYYY-MM-DD from which on it is not listed any more; null = none announced"),
+  shutdown_date: date.describe("YYYY-MM-DD of the removal from the list; null = none announced"),
 });
 export type ModelRecord = z.infer<typeof modelRecord>;
 

@@ -6,7 +6,7 @@ import type { SeedFile } from "../files/seed.ts";
 import type { LiveCatalog } from "../offer/live-catalog.ts";
 import type { Offer } from "../offer/offer.ts";
 import { isoDay } from "../offer/shutdown.ts";
-import { takeSnapshot } from "../offer/snapshot.ts";
+import { snapshotOf } from "../offer/snapshot.ts";
 import type { TextImports } from "../sources/text-imports.ts";
 
 export interface Preview {
@@ -22,7 +22,7 @@ export interface PreviewFiles {
 }
 
 /** @throws OperatorError with the faults of the files */
-export type TakePreview = (files: PreviewFiles) => Promise<Preview>;
+export type ReadPreview = (files: PreviewFiles) => Promise<Preview>;
 
 export function createPreview(options: {
   /** Returns the offer of these files. @throws OperatorError */
@@ -30,7 +30,7 @@ export function createPreview(options: {
   live: Pick<LiveCatalog, "imported">;
   textImports: Pick<TextImports, "preview">;
   clock: Clock;
-}): TakePreview {
+}): ReadPreview {
   const { live, textImports, clock } = options;
   return async (files) => {
     const offer = await options.offer(files);
@@ -41,6 +41,6 @@ export function createPreview(options: {
     } catch (error) {
       notes.push(`The text models are shown as they are now: ${sentenceOf(error)}`);
     }
-    return { catalog: takeSnapshot(offer, text, isoDay(clock)).catalog, notes };
+    return { catalog: snapshotOf(offer, text, isoDay(clock)).catalog, notes };
   };
 }

@@ -240,7 +240,9 @@ describe("GET /v1/models/:id", () => {
   test("is the list without an id, and takes a slash at the end of one", async () => {
     expect(await ids("/v1/models/")).toEqual(await ids("/v1/models"));
     expect(await ids("/v1/models/?type=text")).toEqual(await ids("/v1/models?type=text"));
-    expect(await (await world.get("/v1/models/sandbox/image/")).json()).toMatchObject({ id: "sandbox/image" });
+    expect(await (await world.get("/v1/models/sandbox/image/")).json()).toMatchObject({
+      id: "sandbox/image",
+    });
   });
 
   test.each([
@@ -383,15 +385,15 @@ describe("caching", () => {
       // A cache with the answer to a valid key must not send it to an invalid one.
       expect(first.headers.get("vary")).toBe("authorization");
       expect(first.headers.get("content-type")).toBe("application/json; charset=utf-8");
-      for (const given of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
-        const again = await world.get(path, { "if-none-match": given });
+      for (const sent of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+        const again = await world.get(path, { "if-none-match": sent });
         expect([again.status, await again.text()]).toEqual([304, ""]);
         expect(again.headers.get("etag")).toBe(etag);
         expect(again.headers.get("cache-control")).toBe("public, max-age=60");
         expect(again.headers.get("vary")).toBe("authorization");
       }
-      for (const given of ['"other"', "", `"x,${etag.slice(1)}`, '"a,*,b"', "*x", etag.slice(1, -1)]) {
-        expect([given, (await world.get(path, { "if-none-match": given })).status]).toEqual([given, 200]);
+      for (const sent of ['"other"', "", `"x,${etag.slice(1)}`, '"a,*,b"', "*x", etag.slice(1, -1)]) {
+        expect([sent, (await world.get(path, { "if-none-match": sent })).status]).toEqual([sent, 200]);
       }
       const head = await world.head(path);
       expect([head.status, head.headers.get("etag"), await head.text()]).toEqual([200, etag, ""]);

@@ -18,14 +18,16 @@ export function catalogRest(live: Pick<LiveCatalog, "current">): RestApi {
   return {
     routes: [
       listRoute("/v1/models", "List image and video models", (query) => answers.list(query, "media")),
-      findRoute("/v1/models/*", "One model; slashes in its id may be written as they are or as %2F", (id) => {
+      findRoute("/v1/models/*", "One model; slashes in its id may be written unchanged or as %2F", (id) => {
         const answer = answers.find(id);
         if (answer !== undefined) return answer;
         const message = `The model "${[...id].slice(0, MOST_ID_ECHOED).join("")}" does not exist.`;
         throw new ServiceError("model_not_found", message, { param: "model" });
       }),
-      listRoute("/v1/compat/models", "List text models: those that a chat client can call; type=all lists all", (query) =>
-        answers.list(query, "text"),
+      listRoute(
+        "/v1/compat/models",
+        "List text models: those that a chat client can call; type=all lists all",
+        (query) => answers.list(query, "text"),
       ),
       findRoute(
         "/v1/compat/models/*",
@@ -45,8 +47,8 @@ function listRoute(path: string, summary: string, answer: (query: ModelQuery) =>
     query: modelQuery,
     responses: {
       200: { description: "The models", schema: modelList },
-      304: { description: "As the caller has it, by If-None-Match" },
-      400: { description: "A query parameter has a value that is not known" },
+      304: { description: "The client has this version already, by If-None-Match" },
+      400: { description: "A query parameter has an unknown value" },
     },
     handle: async ({ query, http, reply }) => send(answer(query), http, reply),
   });
@@ -60,7 +62,7 @@ function findRoute(path: string, summary: string, find: (name: string) => Answer
     summary,
     responses: {
       200: { description: "The model", schema: modelRecord },
-      304: { description: "As the caller has it, by If-None-Match" },
+      304: { description: "The client has this version already, by If-None-Match" },
       404: { description: "The model does not exist" },
     },
     handle: async ({ http, reply }) => {

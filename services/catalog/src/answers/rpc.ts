@@ -7,7 +7,7 @@ import { UnusableListing } from "../files/text-listing.ts";
 import type { LiveCatalog } from "../offer/live-catalog.ts";
 import type { PriceStore } from "../prices/price-store.ts";
 import type { TextImports } from "../sources/text-imports.ts";
-import type { TakePreview } from "./preview.ts";
+import type { ReadPreview } from "./preview.ts";
 
 export function catalogRpc(live: LiveCatalog): RpcService {
   return implement(CatalogService, {
@@ -23,7 +23,7 @@ export function catalogRpc(live: LiveCatalog): RpcService {
 const IMPORT_STATES = { running: TextImportState.RUNNING, done: TextImportState.DONE } as const;
 
 export function catalogOperatorRpc(parts: {
-  preview: TakePreview;
+  preview: ReadPreview;
   prices: PriceStore;
   textImports: Pick<TextImports, "sync" | "state">;
 }): RpcService {

@@ -118,15 +118,15 @@ function readOwnFile(seed: Seed, file: SeedFile, upstreams: OwnTextUpstreams): R
     if (!head.success) return { problems: problemsOf(head.error, at) };
     const { hidden, ...fields } = head.data;
     if (vendor !== undefined && !fields.id.startsWith(`${vendor}/`))
-      return { problems: [`${at}: id must begin with "${vendor}/", as the file's vendor says`] };
+      return { problems: [`${at}: id must begin with "${vendor}/", the vendor of the file`] };
     const shipped = seed.rows.get(fields.id);
     const about = { at, id: fields.id, hidden, isNew: shipped === undefined };
     if (shipped !== undefined) return changedModel(seed, shipped, fields, about);
     if (fields.type === "text") return textModel(fields, about, upstreams);
     if (fields.type !== undefined) return mediaModel(seed, fields, fields.id.split("/", 1)[0] ?? "", about);
     const rule = hidden
-      ? 'no such model is shipped; to hide one of the text upstream, add "type": "text"'
-      : "no such model is shipped; to add one, write its type and all its other members";
+      ? 'no model with this id is shipped; to hide a model of the text upstream, add "type": "text"'
+      : "no model with this id is shipped; to add a model, write its type and all its other members";
     return { problems: [`${at}: id: ${rule}`] };
   });
 }
@@ -150,17 +150,17 @@ function textModel(fields: Fields, about: About, upstreams: OwnTextUpstreams): R
   const row = textRow.safeParse(fields);
   if (!row.success) return { problems: problemsOf(row.error, about.at) };
   const text = textModelOf(row.data);
-  const said = row.data.routes ?? usualRoute(upstreams);
-  if (said === undefined) {
+  const listed = row.data.routes ?? usualRoute(upstreams);
+  if (listed === undefined) {
     const [first] = upstreams;
     if (first === undefined) return { row: about };
-    const rule = `text needs routes, or an upstream of kind openai or openai-compatible, since ${first.name} of kind ${first.kind.name} says itself what its models cost`;
+    const rule = `text needs routes, or an upstream of kind openai or openai-compatible, since ${first.name} of kind ${first.kind.name} lists the prices of its models itself`;
     return { problems: [`${about.at}: type: ${rule}`] };
   }
-  const names = said.map(({ upstream }) => upstream);
+  const names = listed.map(({ upstream }) => upstream);
   if (new Set(names).size < names.length)
     return { problems: [`${about.at}: routes: name an upstream twice`] };
-  const routes = said
+  const routes = listed
     .filter(({ upstream }) => upstreams.some(({ name }) => name === upstream))
     .map((route): TextRoute => {
       const rates = { ...row.data, ...definedIn(route) };
@@ -170,15 +170,15 @@ function textModel(fields: Fields, about: About, upstreams: OwnTextUpstreams): R
   return { row: routes.length === 0 ? about : { ...about, model: modelOfText(text, routes) } };
 }
 
-type SaidRoute = NonNullable<z.infer<typeof textRow>["routes"]>[number];
+type ListedRoute = NonNullable<z.infer<typeof textRow>["routes"]>[number];
 
-function usualRoute(upstreams: OwnTextUpstreams): readonly SaidRoute[] | undefined {
+function usualRoute(upstreams: OwnTextUpstreams): readonly ListedRoute[] | undefined {
   const usual = upstreams.find(({ kind }) => kind.listing.prices === "ours");
   return usual && [{ upstream: usual.name }];
 }
 
 /** Returns the route's own prices. */
-function definedIn({ usd_per_million, request_usd, tool_usd, cases }: SaidRoute) {
+function definedIn({ usd_per_million, request_usd, tool_usd, cases }: ListedRoute) {
   return {
     // The model's cases belong to its usual rates.
     ...(usd_per_million === undefined ? {} : { usd_per_million, cases: [] }),

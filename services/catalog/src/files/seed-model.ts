@@ -98,7 +98,7 @@ export const seedModel = z.strictObject({
     z.array(length),
     z
       .strictObject({ min: length, max: length })
-      .refine(({ min, max }) => min <= max, "must be a list, or a range whose min is at most its max"),
+      .refine(({ min, max }) => min <= max, "must be a list, or a range with min not above max"),
   ]),
   /** Values of "auto" and of an absent parameter. */
   default: z.strictObject({

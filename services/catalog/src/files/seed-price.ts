@@ -26,7 +26,7 @@ const amount = (digits: number) =>
 export const usd = amount(PICO_DIGITS);
 export const usdPerMillion = amount(PER_MILLION_DIGITS);
 
-export const isoDate = z.iso.date("must be a date such as 2026-11-20");
+export const isoDate = z.iso.date("must be a date, for example 2026-11-20");
 export const sourced = { source: z.string().min(1), as_of: isoDate };
 
 /** A tier requires only the conditions that it names. The first matching tier applies. */
@@ -65,7 +65,7 @@ const inputs = {
     })
     .refine(
       ({ unit_pixels, max_pixels }) => (unit_pixels === undefined) === (max_pixels === undefined),
-      "must have both unit_pixels and max_pixels, or neither: one whose size is not known counts as the largest",
+      "must have both unit_pixels and max_pixels, or neither: an image of unknown size counts as the largest",
     )
     .optional(),
 };

@@ -20,7 +20,7 @@ import {
   type SecondTier,
   type TokenPrice,
 } from "@gr/proto/catalog";
-import { broughtTo, listedSizesOf, requestsOf } from "../prices/accepted-requests.ts";
+import { inputCountsOf, listedSizesOf, requestsOf } from "../prices/accepted-requests.ts";
 import { meterPricesOf } from "../prices/model-pricing.ts";
 
 /** Larger than any listed size: it has a price only when the rule prices every size. */
@@ -62,8 +62,8 @@ export function boardOf({ arenaScore }: Model): string[] {
 
 function problemsOfDefaults(model: Model): string[] {
   const problems: string[] = [];
-  const takesSize = model.sizes.length > 0 || model.customSize !== undefined;
-  const sizeFits = takesSize ? acceptsSize(model, model.defaultSize) : model.defaultSize === "";
+  const acceptsSizes = model.sizes.length > 0 || model.customSize !== undefined;
+  const sizeFits = acceptsSizes ? acceptsSize(model, model.defaultSize) : model.defaultSize === "";
   if (!sizeFits) problems.push("default.size must be one of its sizes, and absent when it has none");
   if (model.defaultQuality !== "" || model.qualities.length > 0) {
     if (!model.qualities.includes(model.defaultQuality)) {
@@ -87,7 +87,7 @@ function problemsOfInputs(model: Model): string[] {
   return [
     ...(able === named
       ? []
-      : ['supported_parameters must have "image" exactly if a capability takes images']),
+      : ['supported_parameters must have "image" exactly if a capability accepts images']),
     ...(masks ? [] : ['supported_parameters must have "mask" exactly if the capabilities have it']),
   ];
 }
@@ -117,7 +117,7 @@ function problemsOfCombinations(model: Model): string[] {
     ...qualities.filter((quality) => !model.qualities.includes(quality)),
     ...seconds.filter((length) => !model.seconds.includes(length)).map(String),
   ]);
-  const unsold = broughtTo(model).filter((inputImages) => {
+  const unsold = inputCountsOf(model).filter((inputImages) => {
     const { size, quality, seconds } = defaultsOf(model, inputImages);
     return !acceptsTogether(model, { size, quality, seconds, inputImages });
   });

@@ -280,7 +280,7 @@ describe("a seed file", () => {
     [
       "a range of lengths from its end to its start",
       seedOf({ ...video, seconds: { min: 8, max: 4 } }),
-      /seconds: must be a list, or a range whose min/,
+      /seconds: must be a list, or a range with min not/,
     ],
     ["a size that is none", seedOf({ ...video, sizes: ["720p"] }), /sizes\[0\]/],
     ["a length beyond a minute", seedOf({ ...video, seconds: { min: 4, max: 61 } }), /seconds/],

@@ -5,7 +5,7 @@ import { SyncCatalogResponseSchema } from "@gr/proto/catalog";
 import { type SkipReason, UPSTREAM_KINDS } from "@gr/text-upstream";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { takeSnapshot } from "../offer/snapshot.ts";
+import { snapshotOf } from "../offer/snapshot.ts";
 import { MOST_LISTING_BYTES } from "../sources/fetch-listing.ts";
 import { openRouterRow } from "../test/fake-upstream.ts";
 import { MOST_OWN_BYTES } from "./own-catalog.ts";
@@ -281,7 +281,7 @@ test("the largest listing that is read makes a catalogue that two of fit one RPC
   const { models } = readListing(openRouter, body, TODAY);
   expect(models).toHaveLength(5_000);
   const shown = mergedTextModels([["default", models]]);
-  const { catalog } = takeSnapshot({ models: [], hidden: new Set() }, shown, TODAY);
+  const { catalog } = snapshotOf({ models: [], hidden: new Set() }, shown, TODAY);
   const answer = create(SyncCatalogResponseSchema, { before: catalog, after: catalog });
   // Room for the models of the seed, with files below this size, and for those of an operator's own folder.
   const forFiles = 256 * 1024 + MOST_OWN_BYTES;

@@ -4,7 +4,7 @@ import { type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";
 import { ManualClock } from "@gr/testing";
 import { describe, expect, test } from "@jest/globals";
 import { createLiveCatalog } from "./live-catalog.ts";
-import { takeSnapshot } from "./snapshot.ts";
+import { snapshotOf } from "./snapshot.ts";
 
 const model = (id: string, fields: { name?: string; shutdownDate?: string } = {}): Model =>
   create(ModelSchema, { id, kind: ModelKind.TEXT, ...fields });
@@ -21,7 +21,7 @@ describe("a snapshot", () => {
   test("has the same version for the same models, in whatever order they came", () => {
     const [a, b] = [model("a"), model("b")];
     const version = (models: Model[], imported: Model[] = []) =>
-      takeSnapshot(offerOf(models), imported, "2026-11-20").catalog.version;
+      snapshotOf(offerOf(models), imported, "2026-11-20").catalog.version;
     expect(version([a, b])).toBe(version([b], [a]));
     expect(version([a, b])).not.toBe(version([a]));
     expect(version([a])).not.toBe(version([model("a", { name: "renamed" })]));
@@ -30,14 +30,14 @@ describe("a snapshot", () => {
   test("trusts the offer where an imported model has the same id, and what it hides", () => {
     const offer = offerOf([model("a", { name: "seed" })], "b");
     const imported = ["a", "b", "c"].map((id) => model(id, { name: "text" }));
-    const { catalog, find } = takeSnapshot(offer, imported, "2026-11-20");
+    const { catalog, find } = snapshotOf(offer, imported, "2026-11-20");
     expect(find("a")?.name).toBe("seed");
     expect(ids(catalog)).toEqual(["a", "c"]);
   });
 
   test("hides a model from its shutdown date on", () => {
     const shown = (today: string) =>
-      ids(takeSnapshot(offerOf([model("a", { shutdownDate: "2026-12-01" })]), [], today).catalog);
+      ids(snapshotOf(offerOf([model("a", { shutdownDate: "2026-12-01" })]), [], today).catalog);
     expect(shown("2026-11-30")).toEqual(["a"]);
     expect(shown("2026-12-01")).toEqual([]);
     expect(shown("2027-01-01")).toEqual([]);

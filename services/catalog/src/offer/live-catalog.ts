@@ -5,7 +5,7 @@ import { type Catalog, type Model, ModelKind } from "@gr/proto/catalog";
 import type { Clock } from "@gr/runtime";
 import type { Offer } from "./offer.ts";
 import { isoDay } from "./shutdown.ts";
-import { type Snapshot, takeSnapshot } from "./snapshot.ts";
+import { type Snapshot, snapshotOf } from "./snapshot.ts";
 
 export interface LiveCatalog {
   current(): Snapshot;
@@ -37,12 +37,12 @@ export function createLiveCatalog(options: {
   let { offer } = options;
   let text: readonly Model[] = [];
   let date = isoDay(clock);
-  let snapshot = takeSnapshot(offer, text, date);
+  let snapshot = snapshotOf(offer, text, date);
 
   function rebuild(): void {
     const before = snapshot;
     date = isoDay(clock);
-    const after = takeSnapshot(offer, text, date);
+    const after = snapshotOf(offer, text, date);
     if (after.catalog.version === before.catalog.version) return;
     snapshot = after;
     onChange(before, after);

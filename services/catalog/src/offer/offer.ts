@@ -23,15 +23,15 @@ export function offeredModels(models: readonly Model[], providers: MediaProvider
 function offered(model: Model, providers: MediaProviders): Model | undefined {
   // Its route is the text upstream, which exists if the model is listed.
   if (model.kind === ModelKind.TEXT) return model;
-  const makes = model.kind === ModelKind.VIDEO ? "video" : "image";
+  const wanted = model.kind === ModelKind.VIDEO ? "video" : "image";
   const can = (provider: string, ability: ProviderAbility) => providers.get(provider)?.has(ability) === true;
-  const serving = model.routes.filter(({ provider }) => can(provider, makes));
+  const serving = model.routes.filter(({ provider }) => can(provider, wanted));
   if (serving.length === 0) return undefined;
-  const taking = serving.filter(({ provider }) => can(provider, "image-input"));
-  const takesImages = model.capabilities.some((capability) => TAKES_IMAGES.has(capability));
+  const accepting = serving.filter(({ provider }) => can(provider, "image-input"));
+  const acceptsImages = model.capabilities.some((capability) => TAKES_IMAGES.has(capability));
   // If only some routes accept images, the others are dropped: the abilities must not depend on the serving route.
-  if (!takesImages || taking.length > 0) {
-    return withRoutes(model, takesImages ? taking : serving);
+  if (!acceptsImages || accepting.length > 0) {
+    return withRoutes(model, acceptsImages ? accepting : serving);
   }
   if (needsImage(model)) return undefined;
   const reduced = withRoutes(model, serving);

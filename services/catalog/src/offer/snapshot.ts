@@ -16,7 +16,7 @@ export interface Snapshot {
  * and its hidden ids apply to both.
  * @param today ISO date; a model is hidden from its shutdown date on
  */
-export function takeSnapshot(offer: Offer, imported: readonly Model[], today: string): Snapshot {
+export function snapshotOf(offer: Offer, imported: readonly Model[], today: string): Snapshot {
   const byId = new Map<string, Model>();
   for (const model of [...offer.models, ...imported]) {
     if (!byId.has(model.id) && !offer.hidden.has(model.id)) byId.set(model.id, model);

@@ -12,7 +12,7 @@ export function requestsOf(model: Model): (ImageMeters | VideoMeters)[] {
   const qualities = model.qualities.length === 0 ? ["auto"] : model.qualities;
   const lengths = model.seconds.length === 0 ? [model.defaultSeconds] : model.seconds;
   const sounds = model.supportedParameters.includes("audio") ? [false, true] : [false];
-  const inputs = broughtTo(model);
+  const inputs = inputCountsOf(model);
   const isVideo = model.kind === ModelKind.VIDEO;
   return (sizes.length === 0 ? ["auto"] : sizes).flatMap((size) =>
     qualities.flatMap((quality) =>
@@ -30,7 +30,7 @@ export function requestsOf(model: Model): (ImageMeters | VideoMeters)[] {
 }
 
 /** Numbers of input images that can matter: none, one, and the most. */
-export function broughtTo(model: Model): number[] {
+export function inputCountsOf(model: Model): number[] {
   const { image: most } = acceptedInputs(model);
   return [...new Set([...(needsImage(model) ? [] : [0]), ...(most === 0 ? [] : [1, most])])];
 }

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { requestsOf } from "./accepted-requests.ts";
 
 const usd = z.string().describe("USD, an exact decimal without exponent");
-const versionField = z.string().describe("changes whenever the price does");
+const versionField = z.string().describe("changes with each change of the price");
 const currency = z.literal("USD");
 const quality = z.string().nullable().describe("null = any");
 const sizes = z.array(z.string()).nullable().describe("null = any");
@@ -14,44 +14,44 @@ const sizes = z.array(z.string()).nullable().describe("null = any");
 const head = {
   currency,
   version: versionField,
-  per: z.enum(["image", "video", "million tokens"]).describe("what lowest, typical and highest are for"),
-  lowest: usd.describe("the cheapest that can be asked for, with no more images along than the model needs"),
-  typical: usd.describe("with the defaults; for text, as many tokens in as out"),
-  highest: usd.describe("the dearest that can be asked for, with no more images along than the model needs"),
+  per: z.enum(["image", "video", "million tokens"]).describe("unit of lowest, typical and highest"),
+  lowest: usd.describe("cost of the cheapest request, with only the images that the model needs"),
+  typical: usd.describe("cost with the defaults; for text, with equal numbers of input and output tokens"),
+  highest: usd.describe("cost of the dearest request, with only the images that the model needs"),
 };
 const whole = {
   ...head,
   default_request: usd.describe(
-    "what a request costs that names nothing but the model and a prompt, and brings one image if the model needs one",
+    "cost of a request with only the model and a prompt, and one image if the model needs one",
   ),
 };
-const withImages = z.boolean().nullable().describe("for requests with or without images along; null = any");
+const withImages = z.boolean().nullable().describe("for requests with or without input images; null = any");
 const audio = z
   .boolean()
   .nullable()
-  .describe("with sound, without it; null = either. Silent unless asked for");
+  .describe("true = with sound, false = without, null = either. Silent by default");
 const inputs = {
-  input_image: usd.describe("added for each input image, as input_images says"),
-  free_input_images: z.number().int().describe("so many input images are not counted"),
+  input_image: usd.describe("added for each input image, by input_images"),
+  free_input_images: z.number().int().describe("number of input images without a charge"),
   input_images: z
     .object({
-      per: z.enum(["image", "request"]).describe("added to each image made, or once a request"),
+      per: z.enum(["image", "request"]).describe("added to each generated image, or once a request"),
       unit_pixels: z
         .number()
         .int()
         .nullable()
-        .describe("for each started unit of their area; null = whatever their size"),
-      max_pixels: z.number().int().nullable().describe("no input image counts as more"),
+        .describe("for each started unit of their area; null = for each image of any size"),
+      max_pixels: z.number().int().nullable().describe("maximum count of one input image"),
     })
-    .describe("how input images are counted"),
+    .describe("rule for the count of input images"),
 };
 const imageRule = z.object({
-  unit: z.literal("image").describe("a price per image made"),
+  unit: z.literal("image").describe("price per generated image"),
   tiers: z.array(
     z.object({
       quality,
       sizes,
-      max_pixels: z.number().int().nullable().describe("width times height at most; null = any"),
+      max_pixels: z.number().int().nullable().describe("maximum of width times height; null = any"),
       with_images: withImages,
       price: usd,
     }),
@@ -59,19 +59,19 @@ const imageRule = z.object({
   ...inputs,
 });
 const areaRule = z.object({
-  unit: z.literal("megapixel").describe("a price by the area of each image made, in started units"),
+  unit: z.literal("megapixel").describe("price by the area of each generated image, in started units"),
   unit_pixels: z.number().int(),
   first: usd,
   further: usd,
   ...inputs,
 });
 const secondRule = z.object({
-  unit: z.literal("second").describe("a price per second of video"),
+  unit: z.literal("second").describe("price per second of video"),
   tiers: z.array(z.object({ quality, sizes, audio, with_images: withImages, price: usd })),
   ...inputs,
 });
 const clipRule = z.object({
-  unit: z.literal("clip").describe("a price per video"),
+  unit: z.literal("clip").describe("price per video"),
   tiers: z.array(
     z.object({
       quality,
@@ -101,19 +101,19 @@ const meters = {
   long_cache_write: usd
     .optional()
     .describe(
-      "input written to the provider's cache for longer than usual; absent = such writes are refused",
+      "input written to the provider's cache for longer than usual; absent = these writes are refused",
     ),
 };
 const cases = z
   .array(
     z.object({
       tier: z.string().nullable().describe("the service_tier; null = the standard tier"),
-      above_input_tokens: z.number().int().describe("for requests with more input; 0 = for all"),
+      above_input_tokens: z.number().int().describe("applies to requests with more input tokens; 0 = to all"),
       ...meters,
     }),
   )
   .optional()
-  .describe("prices of service tiers and of long inputs; a tier that is not named is refused");
+  .describe("prices of service tiers and of long inputs; other tiers are refused");
 
 /** `tiers`: the first tier with all conditions fulfilled applies. */
 export const modelPricing = z.discriminatedUnion("unit", [
@@ -130,7 +130,7 @@ export const modelPricing = z.discriminatedUnion("unit", [
   z.object({
     unit: z
       .literal("metered")
-      .describe("prices per token that is used; a bound is held before, and never more than it is charged"),
+      .describe("prices per used token; the router reserves a limit before, and charges at most this limit"),
     ...whole,
     ...meters,
     most_tokens: z
@@ -143,11 +143,11 @@ export const modelPricing = z.discriminatedUnion("unit", [
         other_output: z.number().int(),
       })
       .describe(
-        "the bound: tokens of one image made, beside those of the prompt, which are its bytes at most",
+        "the limit: tokens of one generated image, beside those of the prompt, at most one for each byte",
       ),
   }),
   z.object({
-    unit: z.literal("reported").describe("what the provider reports as its cost, and never more than `most`"),
+    unit: z.literal("reported").describe("cost reported by the provider, at most `most`"),
     ...whole,
     most: z.discriminatedUnion("unit", [imageRule, areaRule, secondRule, clipRule]),
   }),

@@ -50,13 +50,13 @@ const rule: fc.Arbitrary<PriceRule> = fc.oneof(
     case: "clip" as const,
     value: { tiers: [tier] },
   })),
-  fc.record({ inputPicoUsd: pico, outputPicoUsd: pico, cached: perhaps, made: perhaps }).map((all) => ({
+  fc.record({ inputPicoUsd: pico, outputPicoUsd: pico, cached: perhaps, images: perhaps }).map((all) => ({
     case: "token" as const,
     value: {
       inputPicoUsd: all.inputPicoUsd,
       outputPicoUsd: all.outputPicoUsd,
       ...(all.cached === undefined ? {} : { cachedInputPicoUsd: all.cached }),
-      ...(all.made === undefined ? {} : { imageOutputPicoUsd: all.made }),
+      ...(all.images === undefined ? {} : { imageOutputPicoUsd: all.images }),
     },
   })),
 );

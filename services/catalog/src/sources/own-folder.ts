@@ -30,10 +30,10 @@ export function createOwnFolder(options: {
   /** Files in force at the start. */
   files: readonly SeedFile[];
   /** Puts files in force. @throws OperatorError for invalid files; after any other error they are retried */
-  take: (files: readonly SeedFile[]) => Promise<void>;
-  events: Pick<CatalogEvents, "folderTaken" | "folderRefused">;
+  apply: (files: readonly SeedFile[]) => Promise<void>;
+  events: Pick<CatalogEvents, "folderApplied" | "folderRefused">;
 }): OwnFolder {
-  const { directory, take, events } = options;
+  const { directory, apply, events } = options;
   let inForce = printOf(options.files);
   let seen = inForce;
   let trouble: Trouble | undefined;
@@ -47,10 +47,10 @@ export function createOwnFolder(options: {
     if (print === inForce && trouble === undefined) return;
     try {
       if ("problem" in found) throw found.problem;
-      if (print !== inForce) await take(found.files);
+      if (print !== inForce) await apply(found.files);
       inForce = print;
       trouble = undefined;
-      events.folderTaken(directory, found.files.length);
+      events.folderApplied(directory, found.files.length);
     } catch (error) {
       const sentence = sentenceOf(error);
       if (trouble?.sentence !== sentence) events.folderRefused(directory, sentence);

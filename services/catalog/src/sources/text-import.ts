@@ -21,7 +21,7 @@ const FOLLOW_MS = 1_000;
 /** Milliseconds that a start waits for the first import, so that the services that start next find the models. */
 const START_PATIENCE_MS = 1_000;
 const UNPRICED =
-  "it lists no prices, and none of its models is in our price list: write what they cost into a file, and name that in TEXT_PRICE_FILE";
+  "it lists no prices, and our price list has none of its models: write their prices into a file, and name the file in TEXT_PRICE_FILE";
 
 export interface TextImport {
   /** Shows the stored listing. Called before the first request, so that a restart hides no model even for a moment. */

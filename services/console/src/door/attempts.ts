@@ -80,8 +80,8 @@ export function createAttempts(store: ConsoleStore, clock: Clock): Attempts {
   };
   /** @returns the end of the window if the limit is exceeded */
   const exceeds = async (subject: string, { most, windowMs }: Limit): Promise<Date | undefined> => {
-    const { count: made, endsAt } = await store.countAttempt(subject, windowMs);
-    return made > most ? endsAt : undefined;
+    const { count: counted, endsAt } = await store.countAttempt(subject, windowMs);
+    return counted > most ? endsAt : undefined;
   };
   const count = async (subject: string, limit: Limit, message = "Too many attempts; try again later.") => {
     const endsAt = await exceeds(subject, limit);

@@ -2,14 +2,13 @@
 // read. A browser also sends cookies for foreign pages, so each change must be requested by a page of the console.
 import { type ConsoleRoute, consoleRoutes, mayActAs, type Role } from "@gr/console-api";
 import { ServiceError } from "@gr/proto";
-import { reportSignedIn } from "@gr/runtime";
+import { isUuid, reportSignedIn } from "@gr/runtime";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { OperatorStore } from "../operators/operator-store.ts";
 import type { People } from "../people/people.ts";
 import type { ConsoleStore } from "../store.ts";
 import { type CallerFacts, setCookies } from "./console-call.ts";
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const SAFE = new Set(["GET", "HEAD"]);
 const routes = new Map<string, ConsoleRoute>(
   Object.values<ConsoleRoute>(consoleRoutes).map((route) => [`${route.method} ${route.path}`, route]),
@@ -47,9 +46,13 @@ export async function authorize(
     throw new ServiceError("role_required", "Only operators of this router may do this.");
   }
   const { account = "" } = request.params as { account?: string };
-  const role = UUID.test(account) ? await store.roleOf(account, signedIn.person.id) : undefined;
+  const role = isUuid(account) ? await store.roleOf(account, signedIn.person.id) : undefined;
   if (role === undefined) {
-    throw new ServiceError("account_not_found", "You belong to no such account.", { param: "account" });
+    throw new ServiceError(
+      "account_not_found",
+      "The account does not exist, or you are not a member of it.",
+      { param: "account" },
+    );
   }
   requireRole(role, route.access);
   return { headers, network, signedIn, role };
@@ -58,7 +61,7 @@ export async function authorize(
 /** @throws ServiceError role_required */
 export function requireRole(role: Role | undefined, wanted: Role): void {
   if (role !== undefined && mayActAs(role, wanted)) return;
-  throw new ServiceError("role_required", `This takes the role ${wanted}; yours is ${role ?? "none"}.`);
+  throw new ServiceError("role_required", `This needs the role ${wanted}; yours is ${role ?? "none"}.`);
 }
 
 function refuseCrossSite({ headers }: FastifyRequest, own: string): void {

@@ -75,13 +75,15 @@ export function paymentBookings(
       ...state.refunds.filter(isDollars).flatMap((refund) => {
         const returned = REFUNDS_RETURNED.has(refund.status);
         // The deposit itself is reversed as a whole.
-        const taken = refund === whole ? [] : [booking(payment.id, refund, "refund", -1n)];
-        return returned ? [...taken, booking(payment.id, refund, "failed refund", 1n)] : taken;
+        const withdrawal = refund === whole ? [] : [booking(payment.id, refund, "refund", -1n)];
+        return returned ? [...withdrawal, booking(payment.id, refund, "failed refund", 1n)] : withdrawal;
       }),
       ...state.disputes.filter(isDollars).flatMap((dispute) => {
         if (!DISPUTES_TAKEN.has(dispute.status)) return [];
-        const taken = booking(payment.id, dispute, "dispute", -1n);
-        return dispute.status === "won" ? [taken, booking(payment.id, dispute, "won dispute", 1n)] : [taken];
+        const withdrawal = booking(payment.id, dispute, "dispute", -1n);
+        return dispute.status === "won"
+          ? [withdrawal, booking(payment.id, dispute, "won dispute", 1n)]
+          : [withdrawal];
       }),
     ],
     problem:

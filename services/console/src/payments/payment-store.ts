@@ -55,7 +55,7 @@ export interface PaymentStore {
   stale(limit: number): Promise<string[]>;
   /** Marks the payment as queried now. */
   postpone(id: string): Promise<void>;
-  knowsEvent(eventId: string): Promise<boolean>;
+  hasEvent(eventId: string): Promise<boolean>;
   keepEvent(eventId: string): Promise<void>;
   sweep(): Promise<void>;
 }
@@ -110,7 +110,7 @@ export function createPaymentStore(pool: Pool): PaymentStore {
     postpone: async (id) => {
       await pool.query("UPDATE payment SET checked_at = now() WHERE id = $1", [id]);
     },
-    knowsEvent: async (eventId) =>
+    hasEvent: async (eventId) =>
       (await pool.query("SELECT FROM stripe_event WHERE id = $1", [eventId])).rowCount === 1,
     keepEvent: async (eventId) => {
       await pool.query("INSERT INTO stripe_event (id) VALUES ($1) ON CONFLICT DO NOTHING", [eventId]);

@@ -68,7 +68,7 @@ export function createSettlePayments(deps: SettleDeps): SettlePayments {
         }
       }
       if (failures.length === 0) return;
-      const message = `${failures.length} of ${stale.length} payments could not be looked after; they come again in an hour`;
+      const message = `${failures.length} of ${stale.length} payments could not be settled; the next try is in an hour`;
       throw new AggregateError(failures, message);
     },
   };

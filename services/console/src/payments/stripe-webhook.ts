@@ -14,7 +14,7 @@ const BODY_LIMIT = 512 * 1024;
 
 export interface StripeWebhookDeps {
   readonly stripe: Stripe;
-  readonly payments: Pick<PaymentStore, "findBySession" | "findByIntent" | "knowsEvent" | "keepEvent">;
+  readonly payments: Pick<PaymentStore, "findBySession" | "findByIntent" | "hasEvent" | "keepEvent">;
   readonly settling: Pick<SettlePayments, "settle">;
   readonly events: ConsoleEvents;
 }
@@ -28,21 +28,21 @@ export function stripeWebhook({ stripe, payments, settling, events }: StripeWebh
     body: z.unknown(),
     bodyAs: "bytes",
     bodyLimit: BODY_LIMIT,
-    responses: { 200: { description: "Stripe need not tell it again" } },
+    responses: { 200: { description: "Stripe need not repeat it" } },
     handle: async ({ http }) => {
       const { "stripe-signature": signature } = http.headers;
       const event = readEvent(http.body as Buffer, typeof signature === "string" ? signature : undefined);
-      if (await payments.knowsEvent(event.id)) {
-        events.stripeTold("repeated");
+      if (await payments.hasEvent(event.id)) {
+        events.stripeEvent("repeated");
         return { received: true };
       }
       try {
         const paymentId = await paymentOf(event);
         if (paymentId !== undefined) await settling.settle(paymentId);
         await payments.keepEvent(event.id);
-        events.stripeTold(paymentId === undefined ? "not_ours" : "done");
+        events.stripeEvent(paymentId === undefined ? "not_ours" : "done");
       } catch (error) {
-        events.stripeTold("failed");
+        events.stripeEvent("failed");
         throw error;
       }
       return { received: true };
@@ -53,7 +53,7 @@ export function stripeWebhook({ stripe, payments, settling, events }: StripeWebh
     try {
       return stripe.readEvent(body, signature);
     } catch (error) {
-      if (error instanceof ServiceError) events.stripeTold("bad_signature");
+      if (error instanceof ServiceError) events.stripeEvent("bad_signature");
       throw error;
     }
   }

@@ -46,7 +46,7 @@ export interface Stripe {
 export function createStripe(config: ConsoleConfig, clock: Clock): Stripe | undefined {
   const { STRIPE_SECRET_KEY: key, STRIPE_WEBHOOK_SECRET: webhookSecret, STRIPE_API_URL: url } = config;
   if ((key === undefined) !== (webhookSecret === undefined)) {
-    throw new OperatorError("STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET go together: set both, or neither.");
+    throw new OperatorError("Set both STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET, or neither.");
   }
   if (key === undefined || webhookSecret === undefined) return undefined;
   const { protocol, hostname, port } = new URL(url);

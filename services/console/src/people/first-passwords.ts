@@ -3,7 +3,7 @@
 import type { AuthContext } from "better-auth";
 import type { Links } from "../mail/links.ts";
 import type { Mailer } from "../mail/mailer.ts";
-import { makeToken } from "./invitation-token.ts";
+import { createToken } from "./invitation-token.ts";
 
 const HOUR_MS = 3_600_000;
 const SIGN_UP_MS = 24 * HOUR_MS;
@@ -22,7 +22,7 @@ export interface FirstPasswords {
   /** Mails a link to an existing person or, if `isWelcome`, to a stranger. Does the same work for every address. */
   sendLink(email: string, isWelcome: boolean): Promise<void>;
   /** Returns the address that the token of a sign-up proves, once. @returns undefined if the token is unknown or expired */
-  takeAddress(token: string): Promise<string | undefined>;
+  claimAddress(token: string): Promise<string | undefined>;
   /** Sets the password of a person, and creates a missing person. No earlier password or session remains. */
   set(first: FirstPassword): Promise<void>;
 }
@@ -40,7 +40,7 @@ export function createFirstPasswords(
     sendLink: async (email, isWelcome) => {
       const { internalAdapter } = await context;
       const known = (await internalAdapter.findUserByEmail(email))?.user;
-      const token = makeToken();
+      const token = createToken();
       const isProved = known?.emailVerified === true;
       // Also for strangers without a mail, so that the answer needs the same time.
       await internalAdapter.createVerificationValue({
@@ -64,7 +64,7 @@ export function createFirstPasswords(
         });
       }
     },
-    takeAddress: async (token) =>
+    claimAddress: async (token) =>
       (await (await context).internalAdapter.consumeVerificationValue(`sign-up:${token}`))?.value,
     set: async ({ email, name, password }) => {
       const { internalAdapter, password: hasher } = await context;

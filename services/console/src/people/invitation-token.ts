@@ -1,7 +1,7 @@
 // Invitation tokens are created once and stored as a digest.
 import { createHash, randomBytes } from "node:crypto";
 
-export function makeToken(): string {
+export function createToken(): string {
   return randomBytes(32).toString("base64url");
 }
 

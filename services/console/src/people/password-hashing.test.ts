@@ -7,11 +7,11 @@ const MOST = 1 + 64;
 test("one password is hashed at a time, and those that would wait for long are refused", async () => {
   let running = 0;
   let together = 0;
-  const goOn = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
   const slowly = async <T>(value: T): Promise<T> => {
     running += 1;
     together = Math.max(together, running);
-    await goOn.promise;
+    await released.promise;
     running -= 1;
     return value;
   };
@@ -19,15 +19,15 @@ test("one password is hashed at a time, and those that would wait for long are r
     hashPassword: () => slowly("hash"),
     verifyPassword: () => slowly(true),
   });
-  const given = { hash: "hash", password: "x" };
+  const attempt = { hash: "hash", password: "x" };
   const all = Array.from({ length: MOST }, (_, index) =>
-    index % 2 === 0 ? hashing.hash("x") : hashing.verify(given),
+    index % 2 === 0 ? hashing.hash("x") : hashing.verify(attempt),
   );
-  await expect(hashing.verify(given)).rejects.toMatchObject({ reason: "service_unavailable" });
-  goOn.resolve();
+  await expect(hashing.verify(attempt)).rejects.toMatchObject({ reason: "service_unavailable" });
+  released.resolve();
   expect(await Promise.all(all)).toHaveLength(MOST);
   expect(together).toBe(1);
-  expect(await hashing.verify(given)).toBe(true);
+  expect(await hashing.verify(attempt)).toBe(true);
 });
 
 test("a password matches its hash and no other", async () => {

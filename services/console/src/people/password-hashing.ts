@@ -10,7 +10,7 @@ const EVERYBODY = { owner: "everybody" };
 
 interface Algorithm {
   hashPassword(password: string): Promise<string>;
-  verifyPassword(given: { readonly hash: string; readonly password: string }): Promise<boolean>;
+  verifyPassword(attempt: { readonly hash: string; readonly password: string }): Promise<boolean>;
 }
 
 const SCRYPT: Algorithm = {
@@ -22,7 +22,7 @@ export interface PasswordHashing {
   /** @throws ServiceError service_unavailable when too many wait */
   hash(password: string): Promise<string>;
   /** @throws ServiceError service_unavailable when too many wait */
-  verify(given: { readonly hash: string; readonly password: string }): Promise<boolean>;
+  verify(attempt: { readonly hash: string; readonly password: string }): Promise<boolean>;
 }
 
 export function createPasswordHashing(algorithm = SCRYPT): PasswordHashing {
@@ -35,6 +35,6 @@ export function createPasswordHashing(algorithm = SCRYPT): PasswordHashing {
   });
   return {
     hash: (password) => gate.run(EVERYBODY, () => algorithm.hashPassword(password)),
-    verify: (given) => gate.run(EVERYBODY, () => algorithm.verifyPassword(given)),
+    verify: (attempt) => gate.run(EVERYBODY, () => algorithm.verifyPassword(attempt)),
   };
 }

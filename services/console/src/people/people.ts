@@ -84,7 +84,7 @@ export interface People {
   /** True if a person of this address has proved that it is theirs. */
   isVerified(email: string): Promise<boolean>;
   /** Returns a token that signs the person of this address in, once. */
-  makeSignInToken(email: string): Promise<string>;
+  createSignInToken(email: string): Promise<string>;
 }
 
 export interface PeopleOptions {
@@ -182,12 +182,12 @@ export function createPeople(options: PeopleOptions): People {
   const auth = createAuth(options, issued);
   const passwords = createFirstPasswords(auth.$context, options);
   const { api } = auth;
-  const makeSignInToken = async (email: string): Promise<string> => {
+  const createSignInToken = async (email: string): Promise<string> => {
     const asker = randomUUID();
     await api.signInMagicLink({ headers: new Headers(), body: { email, metadata: { asker } } });
     const token = issued.get(asker);
     issued.delete(asker);
-    if (token === undefined) throw new Error("a sign-in link was made without a token");
+    if (token === undefined) throw new Error("a sign-in link was created without a token");
     return token;
   };
   const signInByLink = (headers: Headers, token: string) =>
@@ -195,7 +195,7 @@ export function createPeople(options: PeopleOptions): People {
       asking("invalid_link", api.magicLinkVerify({ headers, query: { token }, returnHeaders: true })),
     );
   const signInAs = async (headers: Headers, email: string) =>
-    signInByLink(headers, await makeSignInToken(email));
+    signInByLink(headers, await createSignInToken(email));
   const join = async (headers: Headers, first: FirstPassword) => {
     await passwords.set(first);
     return signInAs(headers, first.email);
@@ -211,7 +211,7 @@ export function createPeople(options: PeopleOptions): People {
     },
     sendPasswordLink: passwords.sendLink,
     verifyEmail: async (headers, token, first) => {
-      const email = await passwords.takeAddress(token);
+      const email = await passwords.claimAddress(token);
       if (email === undefined) throw new ServiceError("invalid_link", SENTENCES.invalid_link);
       return join(headers, { email, ...first });
     },
@@ -261,7 +261,7 @@ export function createPeople(options: PeopleOptions): People {
     },
     isVerified: async (email) =>
       (await (await auth.$context).internalAdapter.findUserByEmail(email))?.user.emailVerified === true,
-    makeSignInToken,
+    createSignInToken,
   };
 }
 
@@ -281,7 +281,7 @@ async function withCookies(
 
 const SENTENCES = {
   invalid_link: "This link is not valid any more; ask for a new one.",
-  invalid_credentials: "E-mail address and password do not go together.",
+  invalid_credentials: "The e-mail address or the password is wrong.",
   not_signed_in: "Sign in first.",
   email_not_verified: "This address was never verified: sign up with it again.",
 } as const;

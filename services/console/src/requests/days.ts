@@ -13,7 +13,7 @@ export function dayOf(at: number): string {
 export function startOfDay(field: string, day: string): number {
   const at = Date.parse(`${day}T00:00:00Z`);
   if (!Number.isNaN(at) && dayOf(at) === day) return at;
-  const message = `The calendar has no such day (field "${field}").`;
+  const message = `The calendar has no day with this date (field "${field}").`;
   throw new ServiceError("invalid_value", message, { param: field });
 }
 

@@ -1,5 +1,6 @@
 // Merged pages combine several separate lists into one, newest first. Each list continues after its last entry, and the
 // positions of all together are the cursor. Entries of the same moment are in the order of the sources.
+import { UUID_PATTERN } from "@gr/runtime";
 import { invalidAfter } from "./pages.ts";
 
 export interface Entry {
@@ -25,9 +26,8 @@ export type ReadEntries<Each extends Entry> = (place: Place) => Promise<{
   readonly hasMore: boolean;
 }>;
 
-const ID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 /** Form of a cursor: the moment, and an id or nothing for each source: `1795383600000_<id>_`. */
-const CURSOR = new RegExp(`^\\d{1,15}(_(${ID})?)+$`);
+const CURSOR = new RegExp(`^\\d{1,15}(_(${UUID_PATTERN})?)+$`);
 
 /** @param after `next` of the page before. @throws ServiceError invalid_value */
 export async function readMerged<Each extends Entry>(
@@ -42,16 +42,16 @@ export async function readMerged<Each extends Entry>(
       return read({ after: last, until: last === undefined && moment ? Number(moment) : undefined, limit });
     }),
   );
-  const taken = pages.map(() => 0);
+  const used = pages.map(() => 0);
   const entries: Each[] = [];
-  for (let newest = newestOf(pages, taken); newest !== undefined && entries.length < limit; ) {
+  for (let newest = newestOf(pages, used); newest !== undefined && entries.length < limit; ) {
     const { entry, source } = newest;
     entries.push(entry);
-    taken[source] = (taken[source] ?? 0) + 1;
+    used[source] = (used[source] ?? 0) + 1;
     lasts[source] = entry.id;
-    newest = newestOf(pages, taken);
+    newest = newestOf(pages, used);
   }
-  const isMore = pages.some((page, source) => page.hasMore || page.entries.length > (taken[source] ?? 0));
+  const isMore = pages.some((page, source) => page.hasMore || page.entries.length > (used[source] ?? 0));
   const last = entries.at(-1);
   return { entries, next: isMore && last !== undefined ? [last.at, ...lasts].join("_") : null };
 }
@@ -66,11 +66,11 @@ function placesOf(after: string | undefined, sources: number): string[] {
 
 function newestOf<Each extends Entry>(
   pages: readonly { readonly entries: readonly Each[] }[],
-  taken: readonly number[],
+  used: readonly number[],
 ): { entry: Each; source: number } | undefined {
   let newest: { entry: Each; source: number } | undefined;
   for (const [source, { entries }] of pages.entries()) {
-    const entry = entries[taken[source] ?? 0];
+    const entry = entries[used[source] ?? 0];
     if (entry !== undefined && (newest === undefined || entry.at > newest.entry.at))
       newest = { entry, source };
   }

@@ -54,7 +54,7 @@ const generation = (fields: object) =>
 
 const pico = (usd: string) =>
   usd.startsWith("-") ? -(parsePicoUsd(usd.slice(1)) ?? 0n) : (parsePicoUsd(usd) ?? 0n);
-function told(price: RequestPrice | null) {
+function described(price: RequestPrice | null) {
   if (price === null) return null;
   const parts = [...price.lines, ...price.adjustments].map(({ amount }) => pico(amount));
   expect(parts.reduce((sum, part) => sum + part, 0n)).toBe(pico(price.charged));
@@ -71,14 +71,14 @@ const LINES = ["600 input_tokens at 0.0000005", "400 cached_input_tokens at 0.00
 const OUTPUT = "20 output_tokens at 0.0000015";
 
 test("text: the tokens of each sort at the price of then, rounded up once", () => {
-  expect(told(priceOfText(text({}), tokens))).toEqual([...LINES, OUTPUT, "rounded_up 0.00005"]);
+  expect(described(priceOfText(text({}), tokens))).toEqual([...LINES, OUTPUT, "rounded_up 0.00005"]);
   const searched = text({
     line: { usage: { ...usage, toolCalls: { web_search_call: 2n } } },
     ...{ costPicoUsd: LISTED + 20_000_000_000n, chargedCredits: 204n },
   });
-  expect(told(priceOfText(searched, tokens))).toContain("2 web_search_call at 0.01");
+  expect(described(priceOfText(searched, tokens))).toContain("2 web_search_call at 0.01");
   const elsewhere = text({ provider: "dear", costPicoUsd: 1_040_000_000n, chargedCredits: 11n });
-  expect(told(priceOfText(elsewhere, tokens))).toEqual([
+  expect(described(priceOfText(elsewhere, tokens))).toEqual([
     "600 input_tokens at 0.000001",
     "400 cached_input_tokens at 0.000001",
     "20 output_tokens at 0.000002",
@@ -88,45 +88,45 @@ test("text: the tokens of each sort at the price of then, rounded up once", () =
 
 test("text: what the listed price does not explain is named, and not spread over the lines", () => {
   const more = text({ costPicoUsd: LISTED + 1n, chargedCredits: 4n });
-  expect(told(priceOfText(more, tokens))).toEqual([
+  expect(described(priceOfText(more, tokens))).toEqual([
     ...[...LINES, OUTPUT],
     ...["billed_otherwise 0.000000000001", "rounded_up 0.000049999999"],
   ]);
-  const disbelieved = text({ costPicoUsd: LISTED + 1_000_000_000n, chargedCredits: 5n });
-  expect(told(priceOfText(disbelieved, tokens))?.slice(3)).toEqual([
+  const aboveTrusted = text({ costPicoUsd: LISTED + 1_000_000_000n, chargedCredits: 5n });
+  expect(described(priceOfText(aboveTrusted, tokens))?.slice(3)).toEqual([
     "billed_otherwise 0.001",
     "not_charged -0.00085",
   ]);
   const continued = text({ chargedCredits: 9n });
-  expect(told(priceOfText(continued, tokens))?.slice(3)).toEqual(["earlier_providers 0.00055"]);
+  expect(described(priceOfText(continued, tokens))?.slice(3)).toEqual(["earlier_providers 0.00055"]);
   for (const [of, price] of [
     [text({ line: undefined }), tokens],
     [text({}), undefined],
   ] as const) {
-    expect(told(priceOfText(of, price))).toEqual(["provider_billed 0.00035", "rounded_up 0.00005"]);
+    expect(described(priceOfText(of, price))).toEqual(["provider_billed 0.00035", "rounded_up 0.00005"]);
   }
 });
 
 test("media: units at the price of then", () => {
   const lines = ["2 image at 0.02005", "2 input_image at 0.001"];
-  expect(told(priceOfGeneration(generation({}), images))).toEqual(lines);
+  expect(described(priceOfGeneration(generation({}), images))).toEqual(lines);
   const one = generation({ chargedCredits: 211n });
-  expect(told(priceOfGeneration(one, images))).toEqual([...lines, "not_delivered -0.021"]);
+  expect(described(priceOfGeneration(one, images))).toEqual([...lines, "not_delivered -0.021"]);
 });
 
 test("media: where no units are kept or they do not explain the charge, none are shown", () => {
   const report = create(PriceSchema, { rule: { case: "reported", value: { most: images } } });
-  expect(told(priceOfGeneration(generation({}), report))).toEqual(["by_report 0.0421"]);
-  expect(told(priceOfGeneration(generation({}), undefined))).toEqual(["units_unknown 0.0421"]);
+  expect(described(priceOfGeneration(generation({}), report))).toEqual(["by_report 0.0421"]);
+  expect(described(priceOfGeneration(generation({}), undefined))).toEqual(["units_unknown 0.0421"]);
   const other = generation({ pricePicoUsd: 42_000_000_000n });
-  expect(told(priceOfGeneration(other, images))).toEqual(["units_unknown 0.0421"]);
+  expect(described(priceOfGeneration(other, images))).toEqual(["units_unknown 0.0421"]);
 });
 
 test("what failed cost nothing, and what runs has no price yet", () => {
   const failed = { chargedCredits: 0n };
-  expect(told(priceOfText(text({ state: HoldState.RELEASED, ...failed }), tokens))).toEqual([]);
+  expect(described(priceOfText(text({ state: HoldState.RELEASED, ...failed }), tokens))).toEqual([]);
   const blocked = generation({ status: GenerationStatus.BLOCKED, ...failed });
-  expect(told(priceOfGeneration(blocked, images))).toEqual([]);
+  expect(described(priceOfGeneration(blocked, images))).toEqual([]);
   expect(priceOfText(text({ state: HoldState.OPEN }), tokens)).toBeNull();
   const running = generation({ status: GenerationStatus.RUNNING, chargedCredits: undefined });
   expect(priceOfGeneration(running, images)).toBeNull();
@@ -151,7 +151,7 @@ test("text: the rates of the tier that the answer named, and of cache writes tha
     },
     ...{ costPicoUsd: 1_180_000_000n, chargedCredits: 12n },
   });
-  expect(told(priceOfText(served, tiered))).toEqual([
+  expect(described(priceOfText(served, tiered))).toEqual([
     "700 input_tokens at 0.000001",
     "200 cache_write_tokens at 0.00000125",
     "100 long_cache_write_tokens at 0.000002",

@@ -30,10 +30,10 @@ export function priceOfText(text: Text, price: Price | undefined): RequestPrice 
       ? linesOfUsage(tokenPriceAt(rule.value, provider), metersOf(usage))
       : undefined;
   const difference = cost - (known === undefined ? 0n : sumOf(known));
-  const rest = picoOf(charge) - cost;
+  const unlisted = picoOf(charge) - cost;
   return explained(priceVersion, known ?? [], charge, [
     [known === undefined ? "provider_billed" : "billed_otherwise", difference],
-    [rest < 0n ? "not_charged" : isRounding(rest) ? "rounded_up" : "earlier_providers", rest],
+    [unlisted < 0n ? "not_charged" : isRounding(unlisted) ? "rounded_up" : "earlier_providers", unlisted],
   ]);
 }
 
@@ -47,12 +47,12 @@ export function priceOfGeneration(generation: Generation, price: Price | undefin
     const reason = price === undefined || isExact(price) ? "units_unknown" : "by_report";
     return explained(priceVersion, [], charge, [[reason, picoOf(charge)]]);
   }
-  const rest = picoOf(charge) - listed;
-  return explained(priceVersion, lines, charge, [[rest < 0n ? "not_delivered" : "rounded_up", rest]]);
+  const unlisted = picoOf(charge) - listed;
+  return explained(priceVersion, lines, charge, [[unlisted < 0n ? "not_delivered" : "rounded_up", unlisted]]);
 }
 
 const picoOf = (credits: Credits): PicoUsd => credits * PICO_PER_CREDIT;
-const isRounding = (rest: PicoUsd) => rest < PICO_PER_CREDIT;
+const isRounding = (unlisted: PicoUsd) => unlisted < PICO_PER_CREDIT;
 
 const free = (priceVersion: string) => explained(priceVersion, [], 0n, []);
 

@@ -7,7 +7,7 @@ import { accountOf, type CallerFacts, signedInOf } from "../door/console-call.ts
 import type { Person } from "../people/people.ts";
 import { bigintCursor, pageLimit } from "../requests/pages.ts";
 
-export interface Deed {
+export interface AuditEvent {
   /** "key.created" */
   readonly action: string;
   /** Id of the changed object. */
@@ -15,10 +15,10 @@ export interface Deed {
   readonly detail?: Readonly<Record<string, string>>;
 }
 
-export function recordDeed(
+export function recordAudit(
   { store }: Pick<ConsoleDeps, "store">,
   call: CallerFacts & { readonly params: Readonly<Record<string, string>> },
-  { action, subject, detail = {} }: Deed,
+  { action, subject, detail = {} }: AuditEvent,
   accountId = accountOf(call),
 ): Promise<void> {
   const actor = signedInOf(call).person.email;
@@ -29,15 +29,15 @@ export function recordDeed(
  * Records a change of a person in each account of that person, because sign-in options of a member matter to all
  * members.
  */
-export async function recordPersonalDeed(
+export async function recordPersonalAudit(
   { store }: Pick<ConsoleDeps, "store">,
   { id, email }: Person,
   network: string,
-  { action, subject = id, detail = {} }: Deed,
+  { action, subject = id, detail = {} }: AuditEvent,
 ): Promise<void> {
-  const deed = { actor: email, action, subject, detail, address: network };
+  const event = { actor: email, action, subject, detail, address: network };
   for (const { account_id } of await store.membershipsOf(id))
-    await store.audit({ accountId: account_id, ...deed });
+    await store.audit({ accountId: account_id, ...event });
 }
 
 /** @throws ServiceError invalid_value */

@@ -3,7 +3,7 @@
 import { ServiceError } from "@gr/proto";
 import type { FastifyReply } from "fastify";
 import { setCookies } from "../door/console-call.ts";
-import { digestOfToken, makeToken } from "../people/invitation-token.ts";
+import { createToken, digestOfToken } from "../people/invitation-token.ts";
 import type { ChallengePurpose, SignInStore } from "./sign-in-store.ts";
 
 const LASTS_MS = 600_000;
@@ -15,7 +15,7 @@ export interface Challenges {
     secrets: Readonly<Record<string, string>>,
   ): Promise<void>;
   /** Claims the challenge, once. @throws ServiceError sign_in_expired */
-  take(
+  claim(
     headers: Headers,
     reply: FastifyReply,
     purpose: ChallengePurpose,
@@ -30,17 +30,18 @@ export function createChallenges(store: SignInStore, origin: string): Challenges
     `${name}=${token}; Max-Age=${seconds}; Path=/; HttpOnly; SameSite=Strict${isSecure ? "; Secure" : ""}`;
   return {
     begin: async (reply, purpose, secrets) => {
-      const token = makeToken();
+      const token = createToken();
       await store.addChallenge({ tokenDigest: digestOfToken(token), purpose, secrets, lastsMs: LASTS_MS });
       setCookies(reply, [cookie(token, LASTS_MS / 1_000)]);
     },
-    take: async (headers, reply, purpose) => {
+    claim: async (headers, reply, purpose) => {
       const token = cookieOf(headers, name);
       setCookies(reply, [cookie("", 0)]);
       const secrets =
-        token === undefined ? undefined : await store.takeChallenge(digestOfToken(token), purpose);
+        token === undefined ? undefined : await store.claimChallenge(digestOfToken(token), purpose);
       if (secrets !== undefined) return secrets;
-      const message = "This was begun in another browser, too long ago, or is done already; begin again.";
+      const message =
+        "This step was begun in another browser, has expired, or is complete already; start again.";
       throw new ServiceError("sign_in_expired", message);
     },
   };

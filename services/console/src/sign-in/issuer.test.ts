@@ -18,9 +18,9 @@ const settings = (env: Record<string, string>) =>
   });
 const issuerOf = (env: Record<string, string> = provider.env): Issuer => {
   const events = { issuerFailed: (_issuer: string, outcome: string) => void problems.push(outcome) };
-  const made = createIssuer({ config: settings(env), events, clock: systemClock });
-  if (made === undefined) throw new Error("there is no issuer");
-  return made;
+  const created = createIssuer({ config: settings(env), events, clock: systemClock });
+  if (created === undefined) throw new Error("there is no issuer");
+  return created;
 };
 
 beforeAll(async () => {
@@ -102,7 +102,7 @@ test("one that is away is said in a line of the log, and asked again when somebo
 
 test("half of the settings is refused, and so is one that is asked over the open network without TLS", () => {
   const { CONSOLE_OIDC_CLIENT_SECRET: _, ...half } = provider.env;
-  expect(() => issuerOf(half)).toThrow("go together");
+  expect(() => issuerOf(half)).toThrow("or none");
   expect(() => settings({ ...provider.env, CONSOLE_OIDC_ISSUER: "http://issuer.example" })).toThrow(
     "https://",
   );

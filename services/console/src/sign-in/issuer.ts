@@ -59,10 +59,10 @@ export function createIssuer({ config, events, clock }: IssuerOptions): Issuer |
     CONSOLE_OIDC_CLIENT_SECRET: clientSecret,
     CONSOLE_OIDC_NAME: name,
   } = config;
-  const given = [url, clientId, clientSecret].filter((value) => value !== undefined).length;
-  if (given !== 0 && given !== 3) {
+  const present = [url, clientId, clientSecret].filter((value) => value !== undefined).length;
+  if (present !== 0 && present !== 3) {
     throw new OperatorError(
-      "CONSOLE_OIDC_ISSUER, CONSOLE_OIDC_CLIENT_ID and CONSOLE_OIDC_CLIENT_SECRET go together: set all, or none.",
+      "Set all of CONSOLE_OIDC_ISSUER, CONSOLE_OIDC_CLIENT_ID and CONSOLE_OIDC_CLIENT_SECRET, or none.",
     );
   }
   if (url === undefined || clientId === undefined || clientSecret === undefined) return undefined;
@@ -152,8 +152,8 @@ async function claimsOf(issuer: client.Configuration, tokens: Tokens): Promise<I
   const token = tokens.claims();
   if (token === undefined) throw new Error("the answer has no ID token");
   const asked = token["email"] === undefined && issuer.serverMetadata().userinfo_endpoint !== undefined;
-  const said = asked ? await client.fetchUserInfo(issuer, tokens.access_token, token.sub) : token;
-  const { email, name, email_verified: verified } = said;
+  const profile = asked ? await client.fetchUserInfo(issuer, tokens.access_token, token.sub) : token;
+  const { email, name, email_verified: verified } = profile;
   return {
     issuer: token.iss,
     subject: token.sub,
@@ -174,7 +174,7 @@ function refusalOf(error: unknown, name: string): ServiceError {
   const message =
     error instanceof client.AuthorizationResponseError && error.error === "access_denied"
       ? `${name} has not let you in.`
-      : `The answer of ${name} does not prove who you are; begin again.`;
+      : `The answer of ${name} does not prove your identity; sign in again.`;
   return new ServiceError("sign_in_refused", message, { cause: error });
 }
 
@@ -188,7 +188,7 @@ function problemOf(error: unknown): string {
   const {
     message,
     code,
-    error: said,
+    error: profile,
     cause,
   } = error as {
     readonly message?: string;
@@ -196,6 +196,6 @@ function problemOf(error: unknown): string {
     readonly error?: string;
     readonly cause?: { readonly code?: unknown };
   };
-  const parts = [message, code, said, cause?.code];
+  const parts = [message, code, profile, cause?.code];
   return [...new Set(parts.filter((part) => typeof part === "string" && part !== ""))].join(", ");
 }

@@ -67,7 +67,7 @@ export function createPasskeys({
       const { verifyRegistrationResponse } = await library();
       const response = answer as RegistrationResponseJSON;
       const checks = { ...expected, expectedChallenge: challenge, supportedAlgorithmIDs: ALGORITHMS };
-      const checked = await believing(verifyRegistrationResponse({ response, ...checks }));
+      const checked = await verifying(verifyRegistrationResponse({ response, ...checks }));
       if (!checked.verified) throw refusal();
       const { id, publicKey, counter, transports = [] } = checked.registrationInfo.credential;
       return { credentialId: id, publicKey, counter, transports };
@@ -86,7 +86,7 @@ export function createPasskeys({
       if (handle !== undefined && handle !== Buffer.from(userHandleOf(person.id)).toString("base64url"))
         throw refusal();
       const credential = { id: response.id, publicKey: new Uint8Array(publicKey), counter };
-      const checked = await believing(
+      const checked = await verifying(
         verifyAuthenticationResponse({ response, ...expected, expectedChallenge: challenge, credential }),
       );
       if (!checked.verified) throw refusal();
@@ -104,7 +104,7 @@ function userHandleOf(personId: string): Uint8Array<ArrayBuffer> {
 }
 
 /** Converts errors of the library: all of them concern the answer. */
-async function believing<T>(answer: Promise<T>): Promise<T> {
+async function verifying<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (cause) {

@@ -28,7 +28,7 @@ export interface NewChallenge {
 export interface SignInStore {
   addChallenge(challenge: NewChallenge): Promise<void>;
   /** Claims a challenge exclusively. @returns undefined if it is absent, for another purpose, or too old */
-  takeChallenge(
+  claimChallenge(
     tokenDigest: Buffer,
     purpose: ChallengePurpose,
   ): Promise<Readonly<Record<string, string>> | undefined>;
@@ -51,7 +51,7 @@ export function createSignInStore(pool: Pool): SignInStore {
         VALUES ($1, $2, $3, now() + $4 * interval '1 millisecond')`;
       await pool.query(sql, [tokenDigest, purpose, secrets, lastsMs]);
     },
-    takeChallenge: async (tokenDigest, purpose) => {
+    claimChallenge: async (tokenDigest, purpose) => {
       const sql = `DELETE FROM challenge WHERE token_digest = $1 AND purpose = $2 AND expires_at > now()
         RETURNING secrets`;
       return (await rowsOf<{ secrets: Record<string, string> }>(sql, [tokenDigest, purpose]))[0]?.secrets;

@@ -85,21 +85,21 @@ function matched(model: string, known: ReadonlySet<string>): string {
   return known.has(undated) ? undated : model;
 }
 
-interface Amount {
+interface StatementAmount {
   readonly day: string;
   readonly model: string;
   readonly amount: PicoUsd;
 }
 
 interface Pair extends Sides {
-  readonly row: Amount;
+  readonly row: StatementAmount;
   readonly difference: PicoUsd;
 }
 
 function paired(
-  billed: readonly Amount[],
-  booked: readonly Amount[],
-  keyOf: (row: Amount) => string,
+  billed: readonly StatementAmount[],
+  booked: readonly StatementAmount[],
+  keyOf: (row: StatementAmount) => string,
 ): Pair[] {
   const [ours, theirs] = [Map.groupBy(booked, keyOf), Map.groupBy(billed, keyOf)];
   return [...new Set([...theirs.keys(), ...ours.keys()])].flatMap((key) => {
@@ -130,7 +130,7 @@ function judged(pairs: readonly Pair[], unassigned: PicoUsd, tolerance: Toleranc
   });
 }
 
-function sumOf(rows: readonly Amount[]): PicoUsd {
+function sumOf(rows: readonly StatementAmount[]): PicoUsd {
   return rows.reduce((sum, { amount }) => sum + amount, 0n);
 }
 

@@ -54,7 +54,7 @@ export const statementSettings = {
     .transform((text, context): PicoUsd => {
       const pico = parsePicoUsd(text);
       if (pico !== undefined) return pico;
-      context.addIssue({ code: "custom", message: "must be an amount of USD, at least 0, such as 0.01" });
+      context.addIssue({ code: "custom", message: "must be an amount of USD, at least 0, for example 0.01" });
       return z.NEVER;
     })
     .describe("the largest difference of a model, in USD, that does not count"),

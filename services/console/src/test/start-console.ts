@@ -131,11 +131,11 @@ export async function startConsole(settings: Environment = {}): Promise<ConsoleU
       await operator.removeOperator({ email });
       if (role !== undefined) await database.store.addMember(accountId, personId, role);
       const { url } = await operator.createSignInLink({ email });
-      const made = browser();
-      await made.post("sign-in/link", {
+      const session = browser();
+      await session.post("sign-in/link", {
         token: decodeURIComponent(new URL(url).hash.replace("#token=", "")),
       });
-      return made;
+      return session;
     },
     stopProcess: () => running.stop(),
     stop: async () => {

@@ -12,14 +12,14 @@ const DATE_TIME_ZONE =
   /^\d{4}-?(?:\d\d-?\d\d|W\d\d-?\d|\d{3})(?:T[\d:.,]+(?:Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?)?$/i;
 
 const FORM =
-  "The expiry must be an existing ISO 8601 date or time, such as 2027-01-31 or 2027-01-31T18:00:00Z, or null";
+  "The expiry must be an existing ISO 8601 date or time, for example 2027-01-31 or 2027-01-31T18:00:00Z, or null";
 
 /** ISO 8601; becomes Unix milliseconds. */
 export const expiryField = (clock: Clock) =>
   z
     .string({ error: FORM })
     .meta({
-      description: "ISO 8601: a date, which is its first moment, or a time; in UTC unless it names a zone",
+      description: "ISO 8601: a date, for its first moment, or a time; in UTC without a zone",
       examples: ["2027-01-31T18:00:00Z", "2027-01-31"],
     })
     .transform((text, context): number => {

@@ -1,6 +1,6 @@
 // Guarantees of KeysService over real PostgreSQL and the real transport, with the fake billing beside it.
 import { createHmac, randomUUID } from "node:crypto";
-import { isWellFormedKey, makeKeySecret } from "@gr/identity";
+import { createKeySecret, isWellFormedKey } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
 import { SpendPeriod } from "@gr/proto/billing";
 import { KeyKind } from "@gr/proto/keys";
@@ -475,7 +475,7 @@ describe("VerifyKey", () => {
   });
 
   test("an unknown secret is asked for once, then refused without a query for at most 30 seconds", async () => {
-    const secret = makeKeySecret("normal");
+    const secret = createKeySecret("normal");
     const refused = async () =>
       expect(await refusal(world.keys.verifyKey({ secret }))).toMatchObject({ reason: "invalid_api_key" });
     await refused();
@@ -489,8 +489,8 @@ describe("VerifyKey", () => {
   });
 
   test("minting forgets what was unknown", async () => {
-    const secret = makeKeySecret("normal");
-    await plant(makeKeySecret("normal"));
+    const secret = createKeySecret("normal");
+    await plant(createKeySecret("normal"));
     expect(await refusal(world.keys.verifyKey({ secret }))).toMatchObject({ reason: "invalid_api_key" });
     await plant(secret);
     await withoutKeyTable(async () => {
@@ -527,7 +527,7 @@ describe("VerifyKey", () => {
   });
 
   test("a planted plain hash of a secret opens nothing", async () => {
-    const secret = makeKeySecret("normal");
+    const secret = createKeySecret("normal");
     const { key } = await mint();
     for (const digest of [
       createHmac("sha256", "").update(secret).digest(),

@@ -12,7 +12,13 @@ import { currentKey, requireUnexpired } from "../operations/verify-key.ts";
 import { WEB_TOKEN_NAME } from "../operations/web-token.ts";
 import { type ApiKey, isoTime } from "../records/key.ts";
 import { expiryField } from "./expiry.ts";
-import { nameField, periodField, periodNeedsCap, responseFormatField, spendLimitField } from "./key-fields.ts";
+import {
+  nameField,
+  periodField,
+  periodNeedsLimit,
+  responseFormatField,
+  spendLimitField,
+} from "./key-fields.ts";
 
 const keyRecord = z.object({
   id: z.string(),
@@ -25,7 +31,9 @@ const keyRecord = z.object({
   expires_at: z.string().meta({ format: "date-time" }).nullable(),
   default_response_format: responseFormatField
     .optional()
-    .describe("The response_format of image and video requests without one; absent: that of the account, else url"),
+    .describe(
+      "The response_format of image and video requests without one; absent: that of the account, else url",
+    ),
 });
 const mintedRecord = keyRecord.extend({ key: z.string().describe("The secret; shown in this answer only.") });
 type KeyRecord = z.infer<typeof keyRecord>;
@@ -47,11 +55,13 @@ export const newKeyBody = (deps: Pick<KeyDeps, "clock">) =>
         default_response_format: responseFormatField
           .nullable()
           .default(null)
-          .describe("The response_format of image and video requests without one; null: that of the account, else url"),
+          .describe(
+            "The response_format of image and video requests without one; null: that of the account, else url",
+          ),
       },
       { error: "The body must be a JSON object" },
     )
-    .check(periodNeedsCap("spend_limit_period", "spend_limit"));
+    .check(periodNeedsLimit("spend_limit_period", "spend_limit"));
 
 export function keysRest(deps: KeyDeps): RestApi {
   return { routes: [testRoute(deps), mintRoute(deps), listRoute(deps), deleteRoute(deps)] };
@@ -89,8 +99,8 @@ const mintRoute = (deps: KeyDeps) =>
     body: newKeyBody(deps),
     responses: {
       201: { description: "The new key, with its secret", schema: mintedRecord },
-      400: { description: "A field is not valid; param names it" },
-      409: { description: "The account has as many keys as it may" },
+      400: { description: "A field is invalid; param names the field" },
+      409: { description: "The account has the maximum number of keys" },
       ...refusals,
     },
     handle: async ({ body, caller: { accountId }, reply }) => {
@@ -98,7 +108,7 @@ const mintRoute = (deps: KeyDeps) =>
         accountId,
         kind: "normal",
         name: body.name,
-        capCredits: body.spend_limit,
+        spendLimit: body.spend_limit,
         period: body.spend_limit_period,
         expiresAt: body.expires_at,
         responseFormat: body.default_response_format,
@@ -141,7 +151,7 @@ const listRoute = (deps: KeyDeps, gate = listGate()) =>
         description: "The keys, without secrets; has_more when there are more, after the last of these",
         schema: z.object({ data: z.array(keyRecord), has_more: z.literal(true).optional() }),
       },
-      400: { description: "limit or after is not valid; param names it" },
+      400: { description: "limit or after is invalid; param names the field" },
       ...refusals,
     },
     handle: async ({ query: { limit = LONGEST_PAGE, after }, caller: { accountId } }) => {
@@ -193,8 +203,8 @@ function recordOf(key: ApiKey): KeyRecord {
     created_at: isoTime(key.createdAt),
     is_active: key.active,
     is_management: key.kind === "management",
-    // A cap has at most 15 digits, and a double with as many prints the same decimal.
-    spend_limit: key.capCredits === null ? null : Number(formatCredits(key.capCredits)),
+    // A spend limit has at most 15 digits, and a double with as many prints the same decimal.
+    spend_limit: key.spendLimit === null ? null : Number(formatCredits(key.spendLimit)),
     spend_limit_period: key.period,
     expires_at: key.expiresAt === null ? null : isoTime(key.expiresAt),
     ...(key.responseFormat === null ? {} : { default_response_format: key.responseFormat }),

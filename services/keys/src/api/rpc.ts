@@ -1,5 +1,7 @@
 // KeysService: messages to domain values and back, with the rules of key-fields.ts in between.
+
 import { looksLikeWebToken } from "@gr/identity";
+import { spendLimitChangeOf, spendLimitOf } from "@gr/proto";
 import { SpendPeriod } from "@gr/proto/billing";
 import {
   KeysService,
@@ -26,11 +28,11 @@ import { LONGEST_LIFETIME_MS } from "../operations/web-token.ts";
 import type { KeyKind } from "../records/key.ts";
 import { expiryInstantField } from "./expiry.ts";
 import {
-  capField,
+  creditsField,
   lifetimeField,
   nameField,
   periodField,
-  periodNeedsCap,
+  periodNeedsLimit,
   personField,
   responseFormatField,
 } from "./key-fields.ts";
@@ -48,14 +50,14 @@ const keyFields = (deps: KeyDeps) =>
     .object({
       name: nameField,
       kind: kindField,
-      cap_credits: capField.nullable(),
+      cap_credits: creditsField.nullable(),
       period: periodField.nullable(),
       expires_at: expiryInstantField(deps.clock).nullable(),
       default_response_format: responseFormatField.nullable(),
     })
-    .check(periodNeedsCap("period", "cap_credits"))
+    .check(periodNeedsLimit("period", "cap_credits"))
     .refine(({ kind, cap_credits }) => kind === "normal" || cap_credits === null, {
-      error: "A management key spends nothing and takes no cap",
+      error: "A management key does not spend, so it has no spend limit; leave it out",
       path: ["cap_credits"],
     })
     .refine(({ kind, default_response_format: format }) => kind === "normal" || format === null, {
@@ -70,7 +72,7 @@ const changeFields = (deps: KeyDeps) =>
   z.object({
     name: nameField.optional(),
     active: z.boolean().optional(),
-    cap_credits: capField.optional(),
+    cap_credits: creditsField.optional(),
     no_cap: onlyTrue.optional(),
     period: periodField.nullable().optional(),
     expires_at: expiryInstantField(deps.clock).optional(),
@@ -79,7 +81,7 @@ const changeFields = (deps: KeyDeps) =>
   });
 
 /** A period of a newer contract stays a number, which no rule lets pass. */
-const periodGiven = (period: SpendPeriod) => {
+const knownPeriod = (period: SpendPeriod) => {
   const known = periodOf(period);
   return known === undefined ? period : known;
 };
@@ -99,8 +101,8 @@ export function keysRpc(deps: KeyDeps): RpcService {
     async getAccount({ accountId }) {
       return { account: messageOfAccount(await requireAccount(deps, accountId)) };
     },
-    async renameAccount({ accountId, ...given }) {
-      const { name } = parseRequest(accountFields, { name: given.name });
+    async renameAccount({ accountId, ...sent }) {
+      const { name } = parseRequest(accountFields, { name: sent.name });
       await renameAccount(deps, accountId, name);
       return {};
     },
@@ -158,25 +160,26 @@ function newKeyOf(deps: KeyDeps, request: MintKeyRequest): NewKey {
   const fields = parseRequest(keyFields(deps), {
     name: request.name,
     kind: kindOf(request.kind),
-    cap_credits: request.capCredits ?? null,
+    cap_credits: spendLimitOf(request) ?? null,
     period: periodOf(request.period),
     expires_at: request.expiresAt === undefined ? null : Number(request.expiresAt),
     default_response_format: request.defaultResponseFormat || null,
   });
-  const { name, kind, cap_credits: capCredits, period, expires_at: expiresAt } = fields;
+  const { name, kind, cap_credits: spendLimit, period, expires_at: expiresAt } = fields;
   const responseFormat = fields.default_response_format;
-  return { accountId: request.accountId, name, kind, capCredits, period, expiresAt, responseFormat };
+  return { accountId: request.accountId, name, kind, spendLimit, period, expiresAt, responseFormat };
 }
 
 /** @throws ServiceError invalid_value */
 function changeOf(deps: KeyDeps, request: UpdateKeyRequest): KeyChange {
-  const { name, active, cap, period, expiry, defaultResponseFormat: format } = request;
+  const { name, active, period, expiry, defaultResponseFormat: format } = request;
+  const limit = spendLimitChangeOf(request);
   const fields = parseRequest(changeFields(deps), {
     name,
     active,
-    ...(cap.case === "capCredits" ? { cap_credits: cap.value } : {}),
-    ...(cap.case === "noCap" ? { no_cap: cap.value } : {}),
-    ...(period === SpendPeriod.UNSPECIFIED ? {} : { period: periodGiven(period) }),
+    ...(typeof limit === "bigint" ? { cap_credits: limit } : {}),
+    ...(typeof limit === "boolean" ? { no_cap: limit } : {}),
+    ...(period === SpendPeriod.UNSPECIFIED ? {} : { period: knownPeriod(period) }),
     ...(expiry.case === "expiresAt" ? { expires_at: Number(expiry.value) } : {}),
     ...(expiry.case === "neverExpires" ? { never_expires: expiry.value } : {}),
     ...(format === undefined ? {} : { default_response_format: format || null }),
@@ -184,8 +187,8 @@ function changeOf(deps: KeyDeps, request: UpdateKeyRequest): KeyChange {
   return {
     ...(fields.name === undefined ? {} : { name: fields.name }),
     ...(fields.active === undefined ? {} : { active: fields.active }),
-    ...(fields.cap_credits === undefined ? {} : { capCredits: fields.cap_credits }),
-    ...(fields.no_cap === undefined ? {} : { capCredits: null }),
+    ...(fields.cap_credits === undefined ? {} : { spendLimit: fields.cap_credits }),
+    ...(fields.no_cap === undefined ? {} : { spendLimit: null }),
     ...(fields.period === undefined ? {} : { period: fields.period }),
     ...(fields.expires_at === undefined ? {} : { expiresAt: fields.expires_at }),
     ...(fields.never_expires === undefined ? {} : { expiresAt: null }),

@@ -3,9 +3,9 @@
 import { randomUUID } from "node:crypto";
 import type { ResponseFormat } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
-import type { Page } from "@gr/runtime";
+import { isUuid, type Page } from "@gr/runtime";
 import type { Account, AccountPage } from "../records/store.ts";
-import { isUuid, type KeyDeps } from "./key-deps.ts";
+import type { KeyDeps } from "./key-deps.ts";
 import { webTokenSpenderOf } from "./spender.ts";
 
 /**

@@ -1,7 +1,7 @@
 // mintKey creates a key. Billing stores the spender before the key's own row is written. So billing can judge every
 // existing key, and a failed mint creates no key.
 import { randomUUID } from "node:crypto";
-import { makeKeySecret } from "@gr/identity";
+import { createKeySecret } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
 import type { ApiKey } from "../records/key.ts";
 import { hintOf } from "../records/key-digest.ts";
@@ -11,7 +11,7 @@ import { spenderOf } from "./spender.ts";
 
 export type NewKey = Pick<
   ApiKey,
-  "accountId" | "name" | "kind" | "capCredits" | "period" | "expiresAt" | "responseFormat"
+  "accountId" | "name" | "kind" | "spendLimit" | "period" | "expiresAt" | "responseFormat"
 >;
 
 /** @throws ServiceError account_not_found, too_many_keys; errors of billing. */
@@ -19,7 +19,7 @@ export async function mintKey(deps: KeyDeps, wanted: NewKey): Promise<{ key: Api
   const { store, billing, clock, digestOf, unknownDigests, events } = deps;
   await requireAccount(deps, wanted.accountId);
   await refuseTooMany(deps, wanted.accountId);
-  const secret = makeKeySecret(wanted.kind);
+  const secret = createKeySecret(wanted.kind);
   const key: ApiKey = {
     ...wanted,
     id: randomUUID(),

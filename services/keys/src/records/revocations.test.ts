@@ -13,7 +13,7 @@ let line: RedisLine;
 let redis: Redis;
 let world: KeysUnderTest;
 /** Module that declares Redis lost soon; the other one must not do so on a slow machine. */
-let hasty: KeysUnderTest;
+let immediate: KeysUnderTest;
 let accountId: string;
 let keyId: string;
 
@@ -27,10 +27,10 @@ beforeAll(async () => {
     commandTimeoutMs: 10_000,
   });
   world = await startKeys({ REDIS_URL: line.url, REDIS_TIMEOUT_MS: "10000" });
-  hasty = await startKeys({ REDIS_URL: line.url, REDIS_TIMEOUT_MS: "900" });
+  immediate = await startKeys({ REDIS_URL: line.url, REDIS_TIMEOUT_MS: "900" });
 });
 afterAll(async () => {
-  await Promise.all([world.stop(), hasty.stop()]);
+  await Promise.all([world.stop(), immediate.stop()]);
   await line.close();
   redis.disconnect();
 });
@@ -49,21 +49,22 @@ async function mint(at = world): Promise<string> {
   return key?.keyId ?? "";
 }
 
-const isTold = async (id = keyId) => (await redis.exists(`revoked:{${accountId}}${id}`)) === 1;
-const toBeTold = (told: boolean) => until(async () => (await isTold()) === told, { timeoutMs: 60_000 });
+const isReported = async (id = keyId) => (await redis.exists(`revoked:{${accountId}}${id}`)) === 1;
+const untilReported = (reported: boolean) =>
+  until(async () => (await isReported()) === reported, { timeoutMs: 60_000 });
 
 describe("gateways are told", () => {
   test("of a deleted key, for longer than they keep a verification", async () => {
     await world.keys.deleteKey({ accountId, keyId });
-    await toBeTold(true);
+    await untilReported(true);
     expect(await redis.pttl(`revoked:{${accountId}}${keyId}`)).toBeGreaterThan(KEPT_MS);
   });
 
   test("of a disabled key, until it is enabled", async () => {
     await world.keys.updateKey({ accountId, keyId, active: false });
-    await toBeTold(true);
+    await untilReported(true);
     await world.keys.updateKey({ accountId, keyId, active: true });
-    await toBeTold(false);
+    await untilReported(false);
   });
 
   test("of nothing else: not of other changes, not of a deletion that billing did not learn of", async () => {
@@ -74,26 +75,26 @@ describe("gateways are told", () => {
     world.billing.beforePutSpender = async () => undefined;
     // Sent on the same connection, so all earlier notices have arrived.
     await world.keys.deleteKey({ accountId, keyId });
-    await toBeTold(true);
-    expect(await isTold(other)).toBe(false);
+    await untilReported(true);
+    expect(await isReported(other)).toBe(false);
   });
 });
 
 test.each(["freeze", "cut"] as const)(
   "%s: a Redis that does not answer fails no deletion, and later ones are told again",
   async (outage) => {
-    await begin(hasty);
+    await begin(immediate);
     line[outage]();
-    await hasty.keys.deleteKey({ accountId, keyId });
-    const { keys } = await hasty.keys.listKeys({ accountId });
+    await immediate.keys.deleteKey({ accountId, keyId });
+    const { keys } = await immediate.keys.listKeys({ accountId });
     expect(keys.map((key) => key.keyId)).not.toContain(keyId);
     line.mend();
     await until(
       async () => {
-        hasty.clock.advance(1_000);
-        const next = await mint(hasty);
-        await hasty.keys.deleteKey({ accountId, keyId: next });
-        await until(() => isTold(next), { timeoutMs: 500 });
+        immediate.clock.advance(1_000);
+        const next = await mint(immediate);
+        await immediate.keys.deleteKey({ accountId, keyId: next });
+        await until(() => isReported(next), { timeoutMs: 500 });
         return true;
       },
       { timeoutMs: 60_000 },

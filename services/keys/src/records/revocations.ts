@@ -15,8 +15,8 @@ export interface Revocations {
 export function createRevocations(redis: Redis | undefined, clock: Clock, log: Logger): Revocations {
   if (redis === undefined) return { tell: () => undefined };
   const gate = new RedisGate(log, {
-    lost: "gateways are not told of deleted keys until Redis answers; billing refuses them all the same",
-    found: "gateways are told of deleted keys again",
+    lost: "gateways do not learn of deleted keys until Redis answers; billing refuses the keys meanwhile",
+    found: "gateways learn of deleted keys again",
   });
   return {
     tell: ({ id, accountId, active, deletedAt }) => {

@@ -157,9 +157,7 @@ export function createKeyStore(pool: Pool): KeyStore {
       );
     },
     findByDigest: async (digest, other = digest) => {
-      const { rows } = await reading(
-        pool.query<FoundRow>(FIND_BY_DIGEST, [digest, other]),
-      );
+      const { rows } = await reading(pool.query<FoundRow>(FIND_BY_DIGEST, [digest, other]));
       return rows.map(foundOf)[0];
     },
     moveDigest: async (from, to) => {
@@ -180,9 +178,9 @@ export function createKeyStore(pool: Pool): KeyStore {
         const found = await client.query<KeyRow>(`SELECT ${COLUMNS} FROM api_key WHERE id = $1`, [keyId]);
         const changed = next(keyOf(only(found.rows)));
         const revision = await announceAbove(client, changed, announce);
-        const { name, active, capCredits, period, expiresAt, deletedAt, responseFormat } = changed;
+        const { name, active, spendLimit, period, expiresAt, deletedAt, responseFormat } = changed;
         const times = [dateOf(expiresAt), dateOf(deletedAt)];
-        const values = [name, active, capCredits, period, ...times, responseFormat];
+        const values = [name, active, spendLimit, period, ...times, responseFormat];
         await client.query(CHANGE_KEY, [keyId, ...values]);
         return { ...changed, revision };
       }),
@@ -269,7 +267,7 @@ function keyOf(row: KeyRow): ApiKey {
     kind: row.kind,
     hint: row.hint,
     active: row.active,
-    capCredits: row.cap_credits,
+    spendLimit: row.cap_credits,
     period: row.period,
     expiresAt: row.expires_at?.getTime() ?? null,
     createdAt: row.created_at.getTime(),
@@ -288,7 +286,7 @@ function valuesOf(key: ApiKey): unknown[] {
     key.kind,
     key.hint,
     key.active,
-    key.capCredits,
+    key.spendLimit,
     key.period,
     dateOf(key.expiresAt),
     dateOf(key.createdAt),

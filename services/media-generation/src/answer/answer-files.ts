@@ -1,7 +1,7 @@
 // Answer files are the output as base64 within an answer, read from memory or from the storage. Each piece is encoded
 // when the client reads it. An answer therefore uses no more memory than its files, and hosted files use none.
 import { StringDecoder } from "node:string_decoder";
-import type { MadeFile } from "../generation/generation.ts";
+import type { OutputFile } from "../generation/generation.ts";
 import type { MediaStorage } from "../storage/media-storage.ts";
 
 export interface AnswerFile {
@@ -15,12 +15,12 @@ const PIECE_BYTES = 256 * 1024;
 
 export async function answerFile(
   storage: Pick<MediaStorage, "size" | "read">,
-  file: MadeFile,
+  file: OutputFile,
 ): Promise<AnswerFile> {
   if ("bytes" in file) return { size: file.bytes.length, read: () => piecesOf(file.bytes) };
   const { storedAs } = file;
   const size = await storage.size(storedAs);
-  if (size === undefined) throw new Error(`${storedAs} has gone before its answer was given`);
+  if (size === undefined) throw new Error(`${storedAs} was deleted before its answer was sent`);
   return { size, read: () => storage.read(storedAs) };
 }
 

@@ -10,7 +10,7 @@ import { type AnswerFile, base64Length, base64Of } from "./answer-files.ts";
 export const mediaAnswerSchema = z.object({
   created: z.number().int().describe("Unix seconds"),
   data: z.array(z.object({ url: z.string().optional(), b64_json: z.string().optional() })),
-  latency: z.number().int().describe("milliseconds from the order to its end"),
+  latency: z.number().int().describe("milliseconds from the request to its end"),
   cost: z.number().describe("USD charged"),
 });
 export type MediaAnswer = z.infer<typeof mediaAnswerSchema>;

@@ -49,13 +49,13 @@ export function callerError(
         cause,
       });
     case "blocked": {
-      const told = `The provider's moderation refused the prompt or what was made from it. ${FREE}`;
-      return new ServiceError("content_policy_violation", told, { cause });
+      const text = `The provider's moderation refused the prompt or its result. ${FREE}`;
+      return new ServiceError("content_policy_violation", text, { cause });
     }
     case "rate_limited":
     case "unavailable": {
-      const told = `The provider of this model takes no requests at the moment; try again shortly. ${FREE}`;
-      return new ServiceError("provider_unavailable", told, {
+      const text = `The provider of this model accepts no requests at the moment; try again shortly. ${FREE}`;
+      return new ServiceError("provider_unavailable", text, {
         cause,
         retryAfterMs: retryAfterMs ?? PROVIDER_RETRY_MS,
       });
@@ -63,31 +63,33 @@ export function callerError(
     case "timeout":
       return new ServiceError("provider_timeout", `The provider did not answer in time. ${FREE}`, { cause });
     case "unknown_outcome": {
-      const told = `The connection to the provider was lost before it answered. ${FREE}`;
-      return new ServiceError("provider_error", told, { cause });
+      const text = `The connection to the provider was lost before it answered. ${FREE}`;
+      return new ServiceError("provider_error", text, { cause });
     }
     case "cancelled":
-      return new ServiceError("generation_cancelled", `It was given up by its caller. ${FREE}`, { cause });
+      return new ServiceError("generation_cancelled", `The client cancelled the request. ${FREE}`, { cause });
     // The operator's account, key or catalogue is the cause. The client cannot repair it, and other
     // providers were already called.
     case "misconfigured": {
-      const told = `No provider of this model takes requests at the moment; try again later. ${FREE}`;
-      return new ServiceError("provider_unavailable", told, { cause, retryAfterMs: OPERATOR_RETRY_MS });
+      const text = `No provider of this model accepts requests at the moment; try again later. ${FREE}`;
+      return new ServiceError("provider_unavailable", text, { cause, retryAfterMs: OPERATOR_RETRY_MS });
     }
     case "failed":
-      return new ServiceError("provider_error", `The provider failed to make this. ${FREE}`, { cause });
+      return new ServiceError("provider_error", `The provider failed to generate the result. ${FREE}`, {
+        cause,
+      });
     case NOT_SENT: {
-      const told = `The time for this request was over before it was sent; try again. ${FREE}`;
-      return new ServiceError("provider_unavailable", told, { retryAfterMs: TOO_LATE_RETRY_MS });
+      const text = `The time for this request was over before it was sent; try again. ${FREE}`;
+      return new ServiceError("provider_unavailable", text, { retryAfterMs: TOO_LATE_RETRY_MS });
     }
     case NOT_STORED:
-      return new ServiceError("internal_error", `What was made could not be stored. ${FREE}`, { cause });
+      return new ServiceError("internal_error", `The result could not be stored. ${FREE}`, { cause });
     case REFUSED:
-      return new ServiceError("provider_timeout", `The answer came too late, so it is withheld. ${FREE}`);
+      return new ServiceError("provider_timeout", `The answer arrived too late, so it is withheld. ${FREE}`);
     case BILLED_WITHOUT_ANSWER:
     case UNRESOLVED: {
-      const told = `The process that carried this out was lost before it had an answer. ${FREE}`;
-      return new ServiceError("internal_error", told);
+      const text = `The process that carried this out was lost before it had an answer. ${FREE}`;
+      return new ServiceError("internal_error", text);
     }
     default:
       return new ServiceError("internal_error", `The request could not be carried out. ${FREE}`, { cause });

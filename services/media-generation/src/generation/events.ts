@@ -137,11 +137,11 @@ export function createGenerationEvents(
     },
     notLookedUp: (requestId, error) => {
       trouble.inc({ what: "not_looked_up" });
-      log.warn({ requestId, ...causeOf(error) }, "a provider did not say what it billed");
+      log.warn({ requestId, ...causeOf(error) }, "a provider did not report its bill");
     },
     replayed: (order) => {
       replays.inc();
-      log.info(facts(order), "the answer of a generation was given again");
+      log.info(facts(order), "a stored answer of a generation was sent again");
     },
     resumed: (order, { provider }) =>
       log.info({ ...facts(order), provider }, "a generation of another process is resumed"),
@@ -160,7 +160,7 @@ export function createGenerationEvents(
     billLookedUp: (order) => log.info(facts(order), "the cost of a generation was looked up"),
     billMetered: (order) => {
       trouble.inc({ what: "cost_unknown" });
-      log.warn(facts(order), "the cost of a generation is not known; it counts as much as its price");
+      log.warn(facts(order), "the cost of a generation is unknown; it counts as its price");
     },
     fellBack: (order, { why }, { provider }) => {
       trouble.inc({ what: "fell_back" });
@@ -183,10 +183,7 @@ export function createGenerationEvents(
     },
     lateBill: (requestId, cost) => {
       trouble.inc({ what: "late_bill" });
-      log.warn(
-        { requestId, cost: formatPicoUsd(cost) },
-        "a provider billed a generation that had been given up",
-      );
+      log.warn({ requestId, cost: formatPicoUsd(cost) }, "a provider billed an abandoned generation");
     },
     roundFailed: (error) => log.warn({ err: error }, "a round of background work failed"),
   };
@@ -232,14 +229,14 @@ function createCounters(metrics: Registry) {
     }),
     provided: new Histogram({
       name: "media_provider_seconds",
-      help: "What of a generation's time was its provider's: until the last of its jobs had succeeded",
+      help: "Part of a generation's time at its provider: until the last of its jobs had succeeded",
       labelNames: ["provider"],
       buckets: [0.5, 1, 2, 5, 10, 20, 40, 80, 160, 320],
       registers,
     }),
     own: new Histogram({
       name: "media_own_seconds",
-      help: "What of a generation's time was ours: downloads, conversion, storage, money",
+      help: "Part of a generation's time in the router: downloads, conversion, storage, money",
       buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
       registers,
     }),
@@ -251,12 +248,12 @@ function createCounters(metrics: Registry) {
     }),
     replays: new Counter({
       name: "media_replays_total",
-      help: "Answers that were given again under their Idempotency-Key",
+      help: "Stored answers that were sent again for their Idempotency-Key",
       registers,
     }),
     trouble: new Counter({
       name: "media_trouble_total",
-      help: "What an operator should look at, by kind",
+      help: "Events for the operator's attention, by kind",
       labelNames: ["what"],
       registers,
     }),

@@ -1,7 +1,7 @@
 // GenerationRecord stores paid requests in the log. The row first records the end of a generation, as one change with
 // one winner. Billing then books the row's ending. The files of unpaid generations are deleted here.
 
-import type { Due, Ending, HoldStory, RequestRecord, Route } from "@gr/paid-request";
+import type { Due, Ending, HoldTrace, RequestRecord, Route } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
 import { type Clock, isServerTrouble } from "@gr/runtime";
 import { deleteMedia } from "../storage/delete-media.ts";
@@ -25,7 +25,7 @@ export interface GenerationRecordOptions {
   /** Called for a generation of this process that another process has claimed. */
   passed(id: string): void;
   /** Called for a generation of this process that its client has cancelled. */
-  givenUp(id: string): void;
+  cancelled(id: string): void;
 }
 
 export class GenerationRecord implements RequestRecord<MediaKinds> {
@@ -41,7 +41,7 @@ export class GenerationRecord implements RequestRecord<MediaKinds> {
       return await store.insert(order, route, leaseMs);
     } catch (cause) {
       if (!isServerTrouble(cause)) throw cause;
-      const message = "Media cannot be made at the moment; try again shortly. You are not charged.";
+      const message = "Media cannot be generated at the moment; try again shortly. You are not charged.";
       throw new ServiceError("service_unavailable", message, { retryAfterMs: BUSY_RETRY_MS, cause });
     }
   }
@@ -66,7 +66,7 @@ export class GenerationRecord implements RequestRecord<MediaKinds> {
     return "passed";
   }
 
-  async leaveOpen({ id }: MediaOrder, why: string, message: string): Promise<"recorded" | "passed"> {
+  async keepOpen({ id }: MediaOrder, why: string, message: string): Promise<"recorded" | "passed"> {
     const resumable = await this.#options.store.markUnknown(id, why, message);
     return resumable === false ? "recorded" : "passed";
   }
@@ -79,18 +79,18 @@ export class GenerationRecord implements RequestRecord<MediaKinds> {
   }
 
   async renew(ids: readonly string[]): Promise<void> {
-    const { store, leaseMs, passed, givenUp } = this.#options;
+    const { store, leaseMs, passed, cancelled } = this.#options;
     const dropped = await store.renew(ids, leaseMs);
     for (const id of dropped.passed) passed(id);
-    for (const id of dropped.givenUp) givenUp(id);
+    for (const id of dropped.cancelled) cancelled(id);
   }
 
   async due(except: readonly string[]): Promise<Due<MediaKinds>[]> {
     const { store, leaseMs } = this.#options;
-    return Promise.all((await store.takeDue(MOST_DUE, leaseMs, except)).map((one) => this.#dueOf(one)));
+    return Promise.all((await store.claimDue(MOST_DUE, leaseMs, except)).map((one) => this.#dueOf(one)));
   }
 
-  async ofHold({ holdId }: { readonly holdId: string }): Promise<HoldStory> {
+  async ofHold({ holdId }: { readonly holdId: string }): Promise<HoldTrace> {
     const generation = await this.#options.store.find(holdId);
     // The row is written after the hold and before the call.
     if (generation === undefined) return { kind: "not sent" };
@@ -108,8 +108,8 @@ export class GenerationRecord implements RequestRecord<MediaKinds> {
     // Its process may have died before it deleted them.
     if (ending?.kind === "released" || (ending !== undefined && deleted)) await this.#discard(order);
     const resume = ending === undefined ? this.#options.resumeOf(generation) : undefined;
-    const { id, deadlineAt, severalBills } = order;
-    return { id, deadlineAt, severalBills, order, route, unbilledLookUps, ending, resume };
+    const { id, deadlineAt, hasSeveralBills } = order;
+    return { id, deadlineAt, hasSeveralBills, order, route, unbilledLookUps, ending, resume };
   }
 
   /** Another process has ended the generation, or will: the files belong to its success, or to no generation. */

@@ -32,6 +32,8 @@ export interface MediaOrder extends Order {
   readonly outputs: readonly string[];
   /** The client does not wait for the answer, and may cancel the generation. */
   readonly asynchronous: boolean;
+  /** Address that receives a webhook about the end. Its row has it; an order that was read from its row does not. */
+  readonly callbackUrl?: string | undefined;
   /** Unix milliseconds. */
   readonly createdAt: number;
 }
@@ -48,7 +50,7 @@ export interface MediaKinds extends Kinds {
  * A video streams into the storage and is never whole in memory. Pictures, and files that
  * must not be stored, are in memory.
  */
-export type MadeFile = ({ readonly bytes: Buffer } | { readonly storedAs: string }) & {
+export type OutputFile = ({ readonly bytes: Buffer } | { readonly storedAs: string }) & {
   /** Thumbnail or poster; absent for files that must not be stored. */
   readonly preview?: Buffer | undefined;
 };
@@ -65,7 +67,7 @@ export interface CountedTokens {
 export interface MediaProduct {
   /** Route of the provider that generated it. */
   readonly route: Route;
-  readonly files: readonly MadeFile[];
+  readonly files: readonly OutputFile[];
   /** Names of the hosted files: fewer than the order's if the provider generated fewer. */
   readonly outputs: readonly string[];
   /** Names of the existing thumbnails and posters. */

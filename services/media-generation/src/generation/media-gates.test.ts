@@ -12,7 +12,7 @@ test("a flood of input pictures is refused at its bound, and finished pictures p
   const picture = await drawPicture();
   // The only place for input pictures is in use until the test releases it.
   const { promise, resolve } = Promise.withResolvers<void>();
-  const taken = inputs.run({ owner: "flood" }, () => promise);
+  const running = inputs.run({ owner: "flood" }, () => promise);
   const order: string[] = [];
   const flood = Array.from({ length: 300 }, () =>
     clean(picture, "image", { owner: "flood" }).then(
@@ -20,11 +20,11 @@ test("a flood of input pictures is refused at its bound, and finished pictures p
       (error) => order.push(error.reason),
     ),
   );
-  const made = await Promise.all(Array.from({ length: 20 }, () => convert(picture, "webp", "victim")));
+  const pictures = await Promise.all(Array.from({ length: 20 }, () => convert(picture, "webp", "victim")));
   order.push("finished");
-  expect(made).toHaveLength(20);
+  expect(pictures).toHaveLength(20);
   resolve();
-  await Promise.all([taken, ...flood]);
+  await Promise.all([running, ...flood]);
   const refused = Array(300 - 256).fill("rate_limit_exceeded");
   expect(order).toEqual([...refused, "finished", ...Array(256).fill("input")]);
 });
@@ -34,9 +34,9 @@ test("accounts with finished pictures take turns, however many one of them has",
   const order: string[] = [];
   const work = (owner: string) => results.run({ owner, cost: 1_000 }, async () => void order.push(owner));
   const { promise, resolve } = Promise.withResolvers<void>();
-  const taken = [1, 2].map(() => results.run({ owner: "many" }, () => promise));
+  const running = [1, 2].map(() => results.run({ owner: "many" }, () => promise));
   const works = [...Array.from({ length: 50 }, () => work("many")), work("one"), work("one")];
   resolve();
-  await Promise.all([...taken, ...works]);
+  await Promise.all([...running, ...works]);
   expect(order.slice(0, 5).filter((owner) => owner === "one")).toHaveLength(2);
 });

@@ -26,7 +26,7 @@ import { type MediaStorage, StorageError } from "../storage/media-storage.ts";
 import { InvalidVideoError, mp4Only } from "../storage/video-file.ts";
 import { callerError, fallsBack, NOT_SENT, NOT_STORED } from "./caller-error.ts";
 import type { GenerationEvents } from "./events.ts";
-import type { CountedTokens, Generation, MadeFile, MediaKinds, MediaOrder } from "./generation.ts";
+import type { CountedTokens, Generation, MediaKinds, MediaOrder, OutputFile } from "./generation.ts";
 import type { MemoryPlaces } from "./memory-places.ts";
 import { metersOf } from "./meters.ts";
 import { reportProgress } from "./progress-report.ts";
@@ -92,15 +92,15 @@ interface Attempt {
 }
 
 /** Output of a job. */
-interface Made {
-  readonly files: readonly MadeFile[];
+interface PartResult {
+  readonly files: readonly OutputFile[];
   readonly usage: ReportedUsage | undefined;
 }
 
 export class MediaWork {
   readonly #options: MediaWorkOptions;
   /** Abort controllers of the generations in this process, for cancellation by their clients. */
-  readonly #givenUp = new Map<string, AbortController>();
+  readonly #cancelled = new Map<string, AbortController>();
 
   constructor(options: MediaWorkOptions) {
     this.#options = options;
@@ -134,8 +134,8 @@ export class MediaWork {
    * Cancels unfinished jobs where the provider allows it. Finished jobs are unaffected.
    * Does nothing for generations of other processes.
    */
-  giveUp(id: string): void {
-    this.#givenUp.get(id)?.abort();
+  cancel(id: string): void {
+    this.#cancelled.get(id)?.abort();
   }
 
   /** Continues jobs that another process started. Undefined if there are none, or no time for them. */
@@ -152,46 +152,57 @@ export class MediaWork {
       this.#options.events.resumed(order, route);
       // No client is connected to receive a file that must not be stored.
       const unwanted = order.request.response_format === "b64_ephemeral";
-      const resume = (run: PartsRun<Made>) => resumeParts(run, operations);
+      const resume = (run: PartsRun<PartResult>) => resumeParts(run, operations);
       return this.#options.memory.during(order.accountId, () =>
-        this.#run(attempt, signal, resume, { unwanted, givenUp: deleted }),
+        this.#run(attempt, signal, resume, { unwanted, cancelled: deleted }),
       );
     };
   }
 
   async #run(
     attempt: Attempt,
-    giveUp: AbortSignal,
-    work: (run: PartsRun<Made>) => Promise<PartsEnd<Made>>,
-    { unwanted, givenUp }: { unwanted: boolean; givenUp: boolean } = { unwanted: false, givenUp: false },
+    cancel: AbortSignal,
+    work: (run: PartsRun<PartResult>) => Promise<PartsEnd<PartResult>>,
+    { unwanted, cancelled }: { unwanted: boolean; cancelled: boolean } = {
+      unwanted: false,
+      cancelled: false,
+    },
   ): Promise<End> {
     const { clock, store, progress, events } = this.#options;
     const { order, provider } = attempt;
     const caller = new AbortController();
     const askedAt = performance.now();
     let providerMs = 0;
-    this.#givenUp.set(order.id, caller);
-    if (givenUp) caller.abort();
-    const { made, failures } = await withinTime(
+    this.#cancelled.set(order.id, caller);
+    if (cancelled) caller.abort();
+    const { delivered, failures } = await withinTime(
       clock,
       Math.max(1, this.#timeLeft(order)),
       (signal) => {
         const save = (parts: SavedParts) => store.saveOperations(order.id, parts);
-        const take = (part: Succeeded) => {
+        const storePart = (part: Succeeded) => {
           providerMs = performance.now() - askedAt;
-          return this.#take(order, part, signal);
+          return this.#storePart(order, part, signal);
         };
         const progressed = progress && reportProgress(order.id, progress, events.roundFailed);
-        return work({ provider, clock, signal, givenUp: caller.signal, save, take, progressed });
+        return work({
+          provider,
+          clock,
+          signal,
+          cancelled: caller.signal,
+          save,
+          collect: storePart,
+          progressed,
+        });
       },
-      giveUp,
-    ).finally(() => this.#givenUp.delete(order.id));
+      cancel,
+    ).finally(() => this.#cancelled.delete(order.id));
     const [failure, ...others] = failures;
     const left = failures.find((each) => each instanceof LeftRunning);
     if (left !== undefined) return leftRunning(left);
-    if (failure !== undefined && made.length === 0) return this.#failed(attempt, [failure, ...others]);
-    const cost = costOf(attempt, made, failures);
-    if (!unwanted) return this.#deliver(attempt, made, failures, { cost, providerMs });
+    if (failure !== undefined && delivered.length === 0) return this.#failed(attempt, [failure, ...others]);
+    const cost = costOf(attempt, delivered, failures);
+    if (!unwanted) return this.#deliver(attempt, delivered, failures, { cost, providerMs });
     const message = "made after its caller had gone, and not to be kept";
     const wasted = new ProviderError("failed", message, {
       accepted: true,
@@ -201,30 +212,34 @@ export class MediaWork {
   }
 
   /** Fetches the output of a job and converts it to files. */
-  async #take(order: MediaOrder, { artifacts, usage }: Succeeded, signal: AbortSignal): Promise<Made> {
+  async #storePart(
+    order: MediaOrder,
+    { artifacts, usage }: Succeeded,
+    signal: AbortSignal,
+  ): Promise<PartResult> {
     try {
       const files = artifacts.map((artifact) =>
         order.kind === "video"
-          ? this.#takeVideo(order, artifact, signal)
-          : this.#takePicture(order, artifact, signal),
+          ? this.#storeVideo(order, artifact, signal)
+          : this.#storePicture(order, artifact, signal),
       );
       return { files: await Promise.all(files), usage };
     } catch (cause) {
       // The provider has finished its job and will bill it.
-      const made = artifacts.length;
+      const delivered = artifacts.length;
       const reported = {
         accepted: true,
         cause,
-        ...(usage === undefined ? {} : { usage: { ...usage, made } }),
+        ...(usage === undefined ? {} : { usage: { ...usage, delivered } }),
       };
       if (cause instanceof InvalidImageError || cause instanceof InvalidVideoError)
         throw new ProviderError("failed", cause.message, reported);
       if (cause instanceof StorageError)
-        throw new NotStored("failed", cause.message, { usage: { made }, ...reported });
+        throw new NotStored("failed", cause.message, { usage: { delivered }, ...reported });
       // Cancelled while it waited for its place in memory.
       const waited = signal.aborted && cause === signal.reason;
-      const given = { kind: "unknown_outcome" as const, message: `given up while it waited: ${cause}` };
-      const failure = waited ? given : cause instanceof ProviderError ? cause : undefined;
+      const resolved = { kind: "unknown_outcome" as const, message: `given up while it waited: ${cause}` };
+      const failure = waited ? resolved : cause instanceof ProviderError ? cause : undefined;
       if (failure === undefined) throw cause;
       const { kind, message } = failure;
       if (signal.aborted && !isTimeout(signal)) throw new LeftRunning("unknown_outcome", message, reported);
@@ -232,16 +247,16 @@ export class MediaWork {
     }
   }
 
-  async #takePicture(
+  async #storePicture(
     { accountId: owner, request, outputs }: MediaOrder,
     artifact: Artifact,
     signal: AbortSignal,
-  ): Promise<MadeFile> {
+  ): Promise<OutputFile> {
     const { convert, previews, read, memory } = this.#options;
     const { output_format: format } = request;
     if (format === VIDEO_FORMAT) throw new Error("a picture is never to be a video");
     const bytes = await read(artifact, MOST_PICTURE_BYTES, signal, async (chunks) => {
-      await memory.take(signal);
+      await memory.acquire(signal);
       return collect(chunks);
     });
     const picture = (await convert(bytes, format, owner)).bytes;
@@ -250,25 +265,25 @@ export class MediaWork {
   }
 
   /** Streams the video into the storage, unless it must not be stored. A request has one video. */
-  async #takeVideo(
+  async #storeVideo(
     { accountId: owner, request, outputs }: MediaOrder,
     artifact: Artifact,
     signal: AbortSignal,
-  ): Promise<MadeFile> {
+  ): Promise<OutputFile> {
     const { read, storage, previews, memory, limits } = this.#options;
     const { mostVideoBytes, mostBase64Bytes } = limits;
     const most =
       request.response_format === "url" ? mostVideoBytes : Math.min(mostVideoBytes, mostBase64Bytes);
     const [name] = outputs;
-    const made = await read(artifact, most, signal, async (chunks) => {
+    const delivered = await read(artifact, most, signal, async (chunks) => {
       if (name === undefined) {
-        await memory.take(signal, PLACES_OF_VIDEO);
+        await memory.acquire(signal, PLACES_OF_VIDEO);
         return { bytes: await collect(mp4Only(chunks)) };
       }
       await storage.put(name, mp4Only(chunks));
       return { storedAs: name };
     });
-    return name === undefined ? made : { ...made, preview: await previews?.posterOf(name, owner) };
+    return name === undefined ? delivered : { ...delivered, preview: await previews?.posterOf(name, owner) };
   }
 
   /** Time for the work, in milliseconds: up to the kind's limit, or to the hold's deadline without the grace. */
@@ -280,14 +295,14 @@ export class MediaWork {
   /** @param cost undefined if the provider's bill is to be queried */
   async #deliver(
     { order, route }: Attempt,
-    made: readonly Made[],
+    delivered: readonly PartResult[],
     failures: readonly ProviderError[],
     { cost, providerMs }: { readonly cost: PicoUsd | undefined; readonly providerMs: number },
   ): Promise<End> {
     const { storage, events, clock } = this.#options;
     for (const failure of failures) events.partFailed(order, route, failure);
     this.#reportRefusal(order, route, failures);
-    const files = made.flatMap((part) => part.files);
+    const files = delivered.flatMap((part) => part.files);
     const outputs = order.outputs.slice(0, files.length);
     const puts = outputs.map(async (name, index) => {
       const file = files[index];
@@ -297,8 +312,8 @@ export class MediaWork {
     const failed = (await Promise.allSettled(puts)).find((put) => put.status === "rejected");
     if (failed !== undefined) return this.#notStored({ order, route }, cost, failed.reason);
     const previews = await this.#putPreviews(outputs, files);
-    const parts = made.map((part) => ({ most: shareOf(order, part.files.length), usage: part.usage }));
-    const tokens = tokensOf(made);
+    const parts = delivered.map((part) => ({ most: shareOf(order, part.files.length), usage: part.usage }));
+    const tokens = tokensOf(delivered);
     const price = order.rule ?? this.#options.catalog.find(order.model)?.price;
     const charge = chargeByUse(price, order, shareOf(order, files.length), parts);
     return {
@@ -311,7 +326,7 @@ export class MediaWork {
   }
 
   /** @returns the names of the stored previews: the output is valid without them */
-  async #putPreviews(outputs: readonly string[], files: readonly MadeFile[]): Promise<string[]> {
+  async #putPreviews(outputs: readonly string[], files: readonly OutputFile[]): Promise<string[]> {
     const puts = outputs.map(async (output, index) => {
       const preview = files[index]?.preview;
       if (preview === undefined) return [];
@@ -341,7 +356,7 @@ export class MediaWork {
       return { kind: "unknown", error, billId: "", why: kind, message };
     }
     this.#options.events.failed(order, route, failure);
-    return { ...FAILED, error, cost, fallBack: fallsBack(failure), why: kind, message };
+    return { ...FAILED, error, cost, mayFallBack: fallsBack(failure), why: kind, message };
   }
 
   /** Reports a refused account of the operator also for a request that ends in another way. */
@@ -372,16 +387,16 @@ export class MediaWork {
 /** The provider delivered a valid output, and we could not store it. */
 class NotStored extends ProviderError {}
 
-const FAILED = { kind: "failed", billId: "", notSent: false, fallBack: false } as const;
+const FAILED = { kind: "failed", billId: "", isUnsent: false, mayFallBack: false } as const;
 
 /** Another process continues the request and charges for it. */
 function leftRunning({ message }: LeftRunning): Unknown {
-  const told =
-    "This process ended before the request did; another one goes on with it. It may still be charged; " +
+  const text =
+    "This process ended before the request did; another process continues the request. It may still be charged; " +
     "do not send it again before you have looked at your credits.";
   return {
     kind: "unknown",
-    error: new ServiceError("outcome_unknown", told),
+    error: new ServiceError("outcome_unknown", text),
     billId: "",
     why: LEFT,
     message,
@@ -391,7 +406,7 @@ function leftRunning({ message }: LeftRunning): Unknown {
 function tooLate(): Failed {
   const message = "the time for this job was over before it was sent";
   const error = callerError(NOT_SENT, message);
-  return { ...FAILED, error, cost: 0n, notSent: true, why: NOT_SENT, message };
+  return { ...FAILED, error, cost: 0n, isUnsent: true, why: NOT_SENT, message };
 }
 
 /** Returns the jobs of an order at a provider. */
@@ -400,14 +415,14 @@ function jobsOf(
   asked: Pick<MediaJob, "prompt" | "inputs">,
   { adapter, upstreamModel: model, fields }: MediaRoute,
 ): MediaJob[] {
-  const mostAtOnce = adapter.makes[kind]?.mostAtOnce ?? 1;
+  const mostAtOnce = adapter.kinds[kind]?.mostAtOnce ?? 1;
   return partsOf(request.n, mostAtOnce).map((count, index) => {
     return { ...asked, kind, requestId, part: index + 1, model, count, fields };
   });
 }
 
 /** Returns the sum of the tokens that the provider counted; undefined if it counted none. */
-function tokensOf(made: readonly Made[]): CountedTokens | undefined {
+function tokensOf(made: readonly PartResult[]): CountedTokens | undefined {
   const counted = made.flatMap(({ usage }) => (usage?.tokens === undefined ? [] : [usage.tokens]));
   if (counted.length === 0) return undefined;
   return {
@@ -426,7 +441,7 @@ function shareOf({ price, request }: MediaOrder, count: number): PicoUsd {
 /** Returns our cost of all parts; undefined if a part may be billed at an unreported price. */
 function costOf(
   { order, provider, costPrice }: Attempt,
-  made: readonly Made[],
+  delivered: readonly PartResult[],
   failures: readonly ProviderError[],
 ): PicoUsd | undefined {
   const { kind, request } = order;
@@ -435,10 +450,10 @@ function costOf(
     return { costPrice, listPrice: shareOf(order, count), meters };
   };
   let cost = 0n;
-  for (const { usage, files } of made) cost += trueCost(usage, costing(files.length));
-  const most = Math.min(request.n, provider.makes[kind]?.mostAtOnce ?? 1);
+  for (const { usage, files } of delivered) cost += trueCost(usage, costing(files.length));
+  const most = Math.min(request.n, provider.kinds[kind]?.mostAtOnce ?? 1);
   for (const { usage, accepted } of failures) {
-    if (usage !== undefined) cost += trueCost(usage, costing(usage.made ?? most));
+    if (usage !== undefined) cost += trueCost(usage, costing(usage.delivered ?? most));
     else if (accepted) return undefined;
   }
   return cost;

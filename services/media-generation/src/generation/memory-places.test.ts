@@ -8,13 +8,13 @@ test("work without media needs no place, and work with media has one however oft
   const places = new MemoryPlaces(1);
   const done = Promise.withResolvers<void>();
   const first = places.during("account", async () => {
-    await Promise.all([places.take(), places.take()]);
+    await Promise.all([places.acquire(), places.acquire()]);
     await done.promise;
   });
   await places.during("account", async () => undefined);
   let second = "waits";
   const waiting = places.during("account", async () => {
-    await places.take();
+    await places.acquire();
     second = "has a place";
   });
   await settled();
@@ -28,17 +28,17 @@ test("who gives up before its turn costs nobody a place, nor does who fails with
   const places = new MemoryPlaces(1);
   const done = Promise.withResolvers<void>();
   const first = places.during("account", async () => {
-    await places.take();
+    await places.acquire();
     await done.promise;
     throw new Error("it fails");
   });
   const leave = new AbortController();
-  const second = places.during("account", () => places.take(leave.signal));
+  const second = places.during("account", () => places.acquire(leave.signal));
   leave.abort(new Error("too late"));
   await expect(second).rejects.toThrow("too late");
   done.resolve();
   await expect(first).rejects.toThrow("it fails");
-  await places.during("account", () => places.take());
+  await places.during("account", () => places.acquire());
 });
 
 test("what is large takes several places, and nobody who came later goes before it", async () => {
@@ -47,7 +47,7 @@ test("what is large takes several places, and nobody who came later goes before 
   const began: string[] = [];
   const work = (name: string, wanted: number, done: Promise<void>) =>
     places.during(name, async () => {
-      await places.take(undefined, wanted);
+      await places.acquire(undefined, wanted);
       began.push(name);
       await done;
     });
@@ -73,7 +73,7 @@ test("an account whose clients do not read leaves places to others, and waits fo
   const began: string[] = [];
   const work = (owner: string, end: Promise<void>) =>
     places.during(owner, async () => {
-      await places.take();
+      await places.acquire();
       began.push(owner);
       await end;
     });
@@ -87,5 +87,5 @@ test("an account whose clients do not read leaves places to others, and waits fo
 });
 
 test("outside of any work there is nothing to wait for", async () => {
-  await new MemoryPlaces(0).take();
+  await new MemoryPlaces(0).acquire();
 });

@@ -30,7 +30,7 @@ export class MemoryPlaces {
   readonly #all: number;
   #free: number;
   /** Places of each owner; no entry is 0. */
-  readonly #takenBy = new Map<string, number>();
+  readonly #acquiredBy = new Map<string, number>();
 
   constructor(places: number) {
     this.#all = places;
@@ -43,7 +43,7 @@ export class MemoryPlaces {
     try {
       return await this.#work.run(own, work);
     } finally {
-      if (own.turn !== undefined) void own.turn.then(() => this.#giveBack(own));
+      if (own.turn !== undefined) void own.turn.then(() => this.#release(own));
     }
   }
 
@@ -52,7 +52,7 @@ export class MemoryPlaces {
    * could otherwise wait for each other for ever. Outside of any work it resolves at once.
    * @param places number of places in all, if the work has none. @throws the signal's reason
    */
-  async take(signal?: AbortSignal, places = 1): Promise<void> {
+  async acquire(signal?: AbortSignal, places = 1): Promise<void> {
     const work = this.#work.getStore();
     if (work === undefined) return;
     if (work.turn === undefined) {
@@ -70,8 +70,8 @@ export class MemoryPlaces {
     });
   }
 
-  #giveBack({ owner, places }: Work): void {
-    this.#take(owner, -places);
+  #release({ owner, places }: Work): void {
+    this.#acquire(owner, -places);
     this.#admitNext();
   }
 
@@ -86,22 +86,22 @@ export class MemoryPlaces {
       }
       if (places > this.#free) return;
       this.#waiting.splice(at, 1);
-      this.#take(owner, places);
+      this.#acquire(owner, places);
       admit();
     }
   }
 
   /** An owner without places may acquire any number. */
   #isWithinShare(owner: string, places: number): boolean {
-    const taken = this.#takenBy.get(owner) ?? 0;
-    return taken === 0 || taken + places <= PLACES_PER_FREE_PLACE * (this.#free - places);
+    const acquired = this.#acquiredBy.get(owner) ?? 0;
+    return acquired === 0 || acquired + places <= PLACES_PER_FREE_PLACE * (this.#free - places);
   }
 
-  #take(owner: string, places: number): void {
+  #acquire(owner: string, places: number): void {
     this.#free -= places;
-    const taken = (this.#takenBy.get(owner) ?? 0) + places;
-    if (taken === 0) this.#takenBy.delete(owner);
-    else this.#takenBy.set(owner, taken);
+    const acquired = (this.#acquiredBy.get(owner) ?? 0) + places;
+    if (acquired === 0) this.#acquiredBy.delete(owner);
+    else this.#acquiredBy.set(owner, acquired);
   }
 }
 

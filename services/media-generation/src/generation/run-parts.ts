@@ -7,48 +7,51 @@ import { type JobRun, resumeJob, runJob, type Succeeded } from "./run-job.ts";
 /** One entry per part; null for a part without a job to poll. */
 export type SavedParts = readonly (Operation | null)[];
 
-/** @typeParam Made the result of a successful part */
-export interface PartsRun<Made> extends Omit<JobRun, "saveOperation"> {
+/** @typeParam PartResult the result of a successful part */
+export interface PartsRun<PartResult> extends Omit<JobRun, "saveOperation"> {
   /** Stores the operations for a later process. @returns false if the generation has passed to another process */
   readonly save: (parts: SavedParts) => Promise<boolean>;
   /** @throws ProviderError, which fails the part */
-  readonly take: (succeeded: Succeeded) => Promise<Made>;
+  readonly collect: (succeeded: Succeeded) => Promise<PartResult>;
 }
 
-export interface PartsEnd<Made> {
-  readonly made: readonly Made[];
+export interface PartsEnd<PartResult> {
+  readonly delivered: readonly PartResult[];
   readonly failures: readonly ProviderError[];
 }
 
 /** Returns the `count` of each job. */
 export function partsOf(count: number, mostAtOnce: number): number[] {
   const full = Array.from({ length: Math.floor(count / mostAtOnce) }, () => mostAtOnce);
-  const rest = count % mostAtOnce;
-  return rest === 0 ? full : [...full, rest];
+  const remainder = count % mostAtOnce;
+  return remainder === 0 ? full : [...full, remainder];
 }
 
 /** Resolves when all parts have ended. Rejects only for a defect. */
-export function runParts<Made>(
-  run: PartsRun<Made>,
+export function runParts<PartResult>(
+  run: PartsRun<PartResult>,
   submits: readonly (() => Promise<Progress>)[],
-): Promise<PartsEnd<Made>> {
+): Promise<PartsEnd<PartResult>> {
   const operations = submits.map(() => null);
   return endOf(run, operations, (job, index) => runJob(job, submits[index] ?? notSubmitted));
 }
 
 /** Continues parts that were submitted before. A part without an operation is lost: it cannot be polled. */
-export function resumeParts<Made>(run: PartsRun<Made>, saved: SavedParts): Promise<PartsEnd<Made>> {
+export function resumeParts<PartResult>(
+  run: PartsRun<PartResult>,
+  saved: SavedParts,
+): Promise<PartsEnd<PartResult>> {
   return endOf(run, saved, (job, index) => {
     const operation = saved[index];
     return operation == null ? notSubmitted() : resumeJob(job, operation);
   });
 }
 
-async function endOf<Made>(
-  { save, take, progressed, ...run }: PartsRun<Made>,
+async function endOf<PartResult>(
+  { save, collect, progressed, ...run }: PartsRun<PartResult>,
   known: SavedParts,
   follow: (job: JobRun, index: number) => Promise<Succeeded>,
-): Promise<PartsEnd<Made>> {
+): Promise<PartsEnd<PartResult>> {
   const operations = [...known];
   // One write after the other, so that an older list never overwrites a newer one.
   let written = Promise.resolve(true);
@@ -65,17 +68,17 @@ async function endOf<Made>(
   const ends = await Promise.allSettled(
     known.map(async (_, index) => {
       const job = { ...run, saveOperation: saveAt(index), progressed: progressedAt(index) };
-      return take(await follow(job, index));
+      return collect(await follow(job, index));
     }),
   );
-  const made: Made[] = [];
+  const delivered: PartResult[] = [];
   const failures: ProviderError[] = [];
   for (const end of ends) {
-    if (end.status === "fulfilled") made.push(end.value);
+    if (end.status === "fulfilled") delivered.push(end.value);
     else if (end.reason instanceof ProviderError) failures.push(end.reason);
     else throw end.reason;
   }
-  return { made, failures };
+  return { delivered, failures };
 }
 
 async function notSubmitted(): Promise<never> {

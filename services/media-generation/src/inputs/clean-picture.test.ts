@@ -89,8 +89,8 @@ describe.each(FORMATS)("a picture as %s", (format) => {
 
   test("as a mask is a PNG, with its transparency", async () => {
     const { bytes, type } = await clean(await draw().ensureAlpha(0.5).toFormat(format).toBuffer(), "mask");
-    const { format: made, hasAlpha } = await sharp(bytes).metadata();
-    expect([type, made]).toEqual(["image/png", "png"]);
+    const { format: actual, hasAlpha } = await sharp(bytes).metadata();
+    expect([type, actual]).toEqual(["image/png", "png"]);
     expect(hasAlpha).toBe(format !== "jpeg");
   });
 });
@@ -139,8 +139,8 @@ describe("what is refused", () => {
     ],
     ["a PNG whose pixels are missing", async () => pngOf(3_000, 3_000, deflateSync(few)), "does not decode"],
     ["a PNG whose pixels are nonsense", async () => pngOf(30, 30, few), "does not decode"],
-  ])("%s", async (_what, make, words) => {
-    const bytes = await make();
+  ])("%s", async (_what, encode, words) => {
+    const bytes = await encode();
     await expect(clean(bytes, "image")).rejects.toThrow(UnusablePictureError);
     await expect(clean(bytes, "image")).rejects.toThrow(words);
   });

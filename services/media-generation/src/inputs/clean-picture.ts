@@ -83,7 +83,7 @@ async function decoding<T>(work: Promise<T>): Promise<T> {
   } catch (cause) {
     const why =
       cause instanceof Error && /timeout/i.test(cause.message)
-        ? "takes too long to decode"
+        ? "needs too long to decode"
         : "does not decode";
     throw new UnusablePictureError(`the picture ${why}`, { cause });
   }

@@ -50,10 +50,10 @@ export class InputFetcher {
 
   /** @throws ServiceError that names the picture */
   async bytesOf(source: InputSource, share: InputShare): Promise<Buffer> {
-    if (source.kind === "file") return source.file.take();
+    if (source.kind === "file") return source.file.release();
     if (source.kind === "data") {
       const bytes = await bytesOfDataUri(source, source.base64, share);
-      share.allowance.take(bytes.length);
+      share.allowance.reserve(bytes.length);
       return bytes;
     }
     const hosted = this.#hostedName(source);
@@ -82,13 +82,14 @@ export class InputFetcher {
   }
 
   async #ownMedia(source: UrlSource, name: string, { allowance }: InputShare): Promise<Buffer> {
-    allowance.take(await this.#ownSize(source, name));
+    allowance.reserve(await this.#ownSize(source, name));
     return collect(this.#deps.storage.read(name));
   }
 
   async #ownSize(source: UrlSource, name: string): Promise<number> {
     const size = await this.#deps.storage.size(name);
-    if (size === undefined) throw unusable(source, "image_download_failed", "there is no such file here");
+    if (size === undefined)
+      throw unusable(source, "image_download_failed", "the file does not exist on this router");
     if (size > MAX_PICTURE_BYTES) throw tooLarge(source.role, source.label);
     return size;
   }
@@ -101,7 +102,7 @@ export class InputFetcher {
     let refusal: unknown;
     const arrived = (bytes: number) => {
       try {
-        allowance.take(bytes);
+        allowance.reserve(bytes);
       } catch (error) {
         refusal = error;
         throw error;

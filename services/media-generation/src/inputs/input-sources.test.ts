@@ -3,8 +3,9 @@
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { ServiceError } from "@gr/proto";
+import { FormFile } from "@gr/runtime";
 import { describe, expect, test } from "@jest/globals";
-import { bytesOfDataUri, contentOf, FormFile, inputSources, MAX_PICTURE_BYTES } from "./input-sources.ts";
+import { bytesOfDataUri, contentOf, inputSources, MAX_PICTURE_BYTES } from "./input-sources.ts";
 
 const WORK = { owner: "account" };
 const URL_A = "https://example.com/a.png";
@@ -157,7 +158,7 @@ describe("the content of a request", () => {
   test("is known also when the bytes of a file have been handed over", async () => {
     const file = fileOf(bytes);
     const before = await digest({ image: file });
-    expect(file.take()).toEqual(bytes);
+    expect(file.release()).toEqual(bytes);
     expect(await digest({ image: file })).toEqual(before);
   });
 });

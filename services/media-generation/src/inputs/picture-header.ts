@@ -33,7 +33,7 @@ export function pictureHeaderOf(bytes: Buffer): PictureHeader {
   if (size === undefined) throw new UnusablePictureError("the picture does not decode");
   const { width, height } = size;
   if (width * height > MAX_PIXELS) {
-    const most = `at most ${MAX_PIXELS / 1_000_000} million pixels are taken`;
+    const most = `at most ${MAX_PIXELS / 1_000_000} million pixels are accepted`;
     throw new UnusablePictureError(`the picture has ${width}x${height} pixels; ${most}`);
   }
   return { format, width, height };

@@ -10,14 +10,14 @@ import type { LogPage } from "./log-query.ts";
 const time = () => z.string().meta({ format: "date-time" });
 
 export const generationSchema = z.object({
-  id: z.string().describe("the x-request-id of the request that asked for it"),
+  id: z.string().describe("x-request-id of the request"),
   object: z.literal("generation"),
   status: z.enum(STATUSES),
   kind: z.enum(KINDS),
   model: z.string(),
   request: z
     .object({
-      prompt: z.string().optional().describe("absent when it was not kept, or deleted"),
+      prompt: z.string().optional().describe("absent if it is not stored, or deleted"),
       n: z.number().int(),
       size: z.string().optional(),
       quality: z.string().optional(),
@@ -27,23 +27,23 @@ export const generationSchema = z.object({
       output_format: z.string(),
       response_format: z.string(),
     })
-    .describe("as it was carried out: every auto is resolved"),
+    .describe("effective parameters: every auto is resolved"),
   created_at: time(),
   finished_at: time().nullable().describe("null while it runs"),
   progress: z
     .number()
     .int()
     .nullable()
-    .describe("percent, while it runs and as far as its provider says; null otherwise"),
+    .describe("percent while it runs, if its provider reports progress; null otherwise"),
   data: z
     .array(
       z.object({
         url: z.string(),
-        thumbnail_url: z.string().optional().describe("of a picture: a small one, WebP"),
-        poster_url: z.string().optional().describe("of a video: its first picture, small, WebP"),
+        thumbnail_url: z.string().optional().describe("thumbnail of an image, WebP"),
+        poster_url: z.string().optional().describe("small first frame of a video, WebP"),
       }),
     )
-    .describe("the hosted files, whatever the response_format was"),
+    .describe("the hosted files, for every response_format"),
   error: z
     .object({
       message: z.string(),
@@ -52,11 +52,15 @@ export const generationSchema = z.object({
       code: z.string().optional(),
     })
     .nullable()
-    .describe("what its caller was told"),
-  latency: z.number().int().nullable().describe("milliseconds from the order to its end; null while it runs"),
+    .describe("error that the client received"),
+  latency: z
+    .number()
+    .int()
+    .nullable()
+    .describe("milliseconds from the request to its end; null while it runs"),
   cost: z.number().nullable().describe("USD charged; null while it runs"),
-  deleted: z.boolean().describe("its files and its prompt were removed"),
-  expired: z.boolean().describe("its files had been kept as long as files are kept here, and were removed"),
+  deleted: z.boolean().describe("its files and its prompt were deleted"),
+  expired: z.boolean().describe("its files were older than the retention period and were deleted"),
 });
 
 export const pageSchema = z.object({
@@ -81,14 +85,21 @@ export function generationAnswer(entry: LogEntry, publicBaseUrl: string): z.infe
     finished_at: finishedAt === undefined ? null : new Date(finishedAt).toISOString(),
     progress: entry.progress ?? null,
     data: filesOf(entry).map((name) => fileAnswer(entry, name, publicBaseUrl)),
-    error:
-      error === undefined ? null : renderError(new ServiceError(error.reason, error.message), id).body.error,
+    error: error === undefined ? null : errorAnswer(error, id),
     latency: finishedAt === undefined ? null : Math.max(0, finishedAt - createdAt),
     // Four decimals: the nearest double prints as exactly these.
     cost: charge === undefined ? null : Number(formatCredits(charge)),
     deleted,
     expired,
   };
+}
+
+/** Returns the error as its client received it. */
+export function errorAnswer(
+  { reason, message }: NonNullable<LogEntry["error"]>,
+  id: string,
+): NonNullable<z.infer<typeof generationSchema>["error"]> {
+  return renderError(new ServiceError(reason, message), id).body.error;
 }
 
 function fileAnswer(entry: LogEntry, name: string, publicBaseUrl: string) {

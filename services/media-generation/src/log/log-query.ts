@@ -1,6 +1,6 @@
 // Log query reads filters and cursors of the log, from HTTP and from RPC, and returns the page.
 import { ServiceError } from "@gr/proto";
-import { wholeNumber } from "@gr/runtime";
+import { isUuid, UUID, wholeNumber } from "@gr/runtime";
 import { z } from "zod";
 import { KINDS, type LogEntry, STATUSES } from "./log-entry.ts";
 import type { LogFilter, LogOwner, LogStore } from "./log-store.ts";
@@ -8,9 +8,8 @@ import type { LogFilter, LogOwner, LogStore } from "./log-store.ts";
 export const MOST = 100;
 export const USUAL_PAGE = 20;
 const LONGEST_MODEL = 200;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-const once = (name: string) => ({ error: `${name} must be given once` });
+const once = (name: string) => ({ error: `${name} must occur once` });
 
 const instantField = (name: string) =>
   z
@@ -18,7 +17,7 @@ const instantField = (name: string) =>
     .pipe(
       z.iso.datetime({
         offset: true,
-        error: `${name} must be an ISO 8601 time with its zone, such as 2027-01-31T18:00:00Z; a + is written %2B`,
+        error: `${name} must be an ISO 8601 time with its zone, for example 2027-01-31T18:00:00Z; a + is written %2B`,
       }),
     )
     .transform((text) => Date.parse(text))
@@ -37,23 +36,29 @@ export const idField = (name: string) =>
     .regex(UUID, `${name} must be a UUID`)
     .transform((id) => id.toLowerCase());
 
+export const limitField = z
+  .string(once("limit"))
+  .regex(/^0*([1-9]\d?|100)$/, `limit must be a whole number from 1 to ${MOST}`)
+  .transform(Number)
+  .optional()
+  .meta({ ...wholeNumber(MOST), description: `maximum number of entries; ${USUAL_PAGE} if absent` });
+
 const kindField = (name: string) =>
   z.enum([...KINDS, "text"], { error: `${name} must be one of ${KINDS.join(", ")}, text` }).optional();
 
 export const logQuerySchema = z.object({
-  limit: z
-    .string(once("limit"))
-    .regex(/^0*([1-9]\d?|100)$/, `limit must be a whole number from 1 to ${MOST}`)
-    .transform(Number)
-    .optional()
-    .meta({ ...wholeNumber(MOST), description: `most entries of the answer; ${USUAL_PAGE} when absent` }),
-  after: idField("after").optional().describe("id of the last entry of the page before"),
+  limit: limitField,
+  after: idField("after").optional().describe("id of the last entry of the previous page"),
   model: modelField.optional(),
   status: z.enum(STATUSES, { error: `status must be one of ${STATUSES.join(", ")}` }).optional(),
-  kind: kindField("kind").describe("images and videos if it is absent"),
+  kind: kindField("kind").describe("images and videos if absent"),
   type: kindField("type").describe("the same as kind: the name that the list of models uses"),
-  created_after: instantField("created_after").describe("later than this; ISO 8601 with a zone"),
-  created_before: instantField("created_before").describe("earlier than this; ISO 8601 with a zone"),
+  created_after: instantField("created_after").describe(
+    "only requests after this time; ISO 8601 with a zone",
+  ),
+  created_before: instantField("created_before").describe(
+    "only requests before this time; ISO 8601 with a zone",
+  ),
 });
 
 /** @throws ServiceError invalid_value if both names are present with different values */
@@ -105,12 +110,7 @@ export async function findEntry(
   owner: LogOwner,
   id: string,
 ): Promise<LogEntry | undefined> {
-  return isId(id) ? store.find(owner, id) : undefined;
-}
-
-/** Returns true if the text has the form of an id of the log. */
-export function isId(id: string): boolean {
-  return UUID.test(id);
+  return isUuid(id) ? store.find(owner, id) : undefined;
 }
 
 /** @throws ServiceError generation_not_found */

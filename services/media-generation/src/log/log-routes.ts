@@ -1,11 +1,11 @@
 // The log over HTTP: a key reads, and may delete, the generations that were requested with it.
 // Entries of other keys have the same answer as unknown ids.
 import { normalKey } from "@gr/identity";
-import { type RestRoute, restRoute } from "@gr/runtime";
+import { isUuid, type RestRoute, restRoute } from "@gr/runtime";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { generationAnswer, generationSchema, pageAnswer, pageSchema } from "./log-answer.ts";
-import { findEntry, isId, kindOf, logQuerySchema, readPage, refuseUnknown, USUAL_PAGE } from "./log-query.ts";
+import { findEntry, kindOf, logQuerySchema, readPage, refuseUnknown, USUAL_PAGE } from "./log-query.ts";
 import type { LogStore } from "./log-store.ts";
 import { type RemovalDeps, removeContent } from "./remove-content.ts";
 import { findText, listTexts, type TextLogDeps, textPageSchema, textSchema } from "./text-entry.ts";
@@ -29,7 +29,7 @@ const listRoute = (deps: LogDeps) =>
     method: "GET",
     path: LOG_PATH,
     access: normalKey,
-    summary: "List the images and videos asked for with this key, or its text requests, newest first",
+    summary: "List the generations of this key, or its text requests, newest first",
     query: logQuerySchema,
     responses: {
       200: { description: "A page of the log", schema: z.union([pageSchema, textPageSchema]) },
@@ -52,8 +52,7 @@ const entryRoute = (deps: LogDeps) =>
     method: "GET",
     path: `${LOG_PATH}/:id`,
     access: normalKey,
-    summary:
-      "A generation: what was asked for, how it is doing, what came of it; or a text request and its cost",
+    summary: "A generation: its request, state and result; or a text request and its cost",
     responses: {
       200: { description: "The generation", schema: z.union([generationSchema, textSchema]) },
       404: notFound,
@@ -62,7 +61,7 @@ const entryRoute = (deps: LogDeps) =>
       const id = idOf(http);
       const entry = await findEntry(deps.generationLog, caller, id);
       if (entry !== undefined) return generationAnswer(entry, deps.publicBaseUrl);
-      return (isId(id) ? await findText(deps, caller, id) : undefined) ?? refuseUnknown();
+      return (isUuid(id) ? await findText(deps, caller, id) : undefined) ?? refuseUnknown();
     },
   });
 
@@ -71,20 +70,20 @@ const deleteRoute = (deps: LogDeps) =>
     method: "DELETE",
     path: `${LOG_PATH}/:id`,
     access: normalKey,
-    summary: "Remove a generation's files and prompt, or give it up; what it cost stays in the log",
+    summary: "Delete the files and prompt of a generation, or cancel it; its cost stays in the log",
     responses: {
       200: {
-        description: "They are gone, now or since an earlier request",
+        description: "They are deleted, by this request or an earlier one",
         schema: deletedSchema,
       },
       202: {
         description:
-          "It was asked for with Prefer: respond-async, still runs, and is given up. If that comes too late, it is charged " +
-          "and its files are removed: its status will say so.",
+          "The generation has Prefer: respond-async, still runs, and is cancelled. If it finishes first, it is charged " +
+          "and its files are deleted; its status shows the result.",
         schema: deletedSchema,
       },
       404: notFound,
-      409: { description: "Its caller still waits for it" },
+      409: { description: "A client still waits for the generation" },
     },
     handle: async ({ caller, http, reply }) => {
       const { id, removed } = await removeContent(deps, caller, idOf(http));

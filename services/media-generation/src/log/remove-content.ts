@@ -12,7 +12,7 @@ export interface RemovalDeps {
   readonly generationLog: Pick<LogStore, "find" | "removeContent">;
   readonly storage: Pick<MediaStorage, "delete">;
   readonly events: Pick<GenerationEvents, "contentRemoved">;
-  readonly work: Pick<MediaWork, "giveUp">;
+  readonly work: Pick<MediaWork, "cancel">;
 }
 
 /**
@@ -34,7 +34,7 @@ export async function removeContent(
     throw new ServiceError("generation_running", message, { param: "id" });
   }
   // Another process sees the deletion at its next renewal of leases.
-  if (removed === "running") work.giveUp(id);
+  if (removed === "running") work.cancel(id);
   else await deleteMedia(storage, entry.outputs);
   if (!entry.deleted) events.contentRemoved(entry);
   return { id, removed };

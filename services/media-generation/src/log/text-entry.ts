@@ -55,26 +55,26 @@ export const textSchema = z.object({
   created_at: time(),
   finished_at: time().nullable(),
   latency: z.number().int().nullable().describe("milliseconds from its arrival to its end"),
-  first_byte_latency: z.number().int().nullable().describe("to the first byte of its stream"),
+  first_byte_latency: z.number().int().nullable().describe("milliseconds to the first byte of the stream"),
   finish_reason: z.string().nullable().describe("the provider's word"),
   attempts: z
     .array(
       z.object({
         provider: z.string(),
         model: z.string().describe("its name there"),
-        outcome: z.string().describe("delivered, or why it was not"),
+        outcome: z.string().describe("outcome: delivered, or the reason of the failure"),
         latency: z.number().int(),
       }),
     )
-    .describe("all that were asked for it, in order"),
+    .describe("all providers of the request, in order"),
   usage: usageSchema
     .nullable()
-    .describe("what was metered; parts such as cached tokens count within their whole"),
+    .describe("metered units; parts, for example cached tokens, count within their whole"),
   price_version: z.string(),
   unit_prices: z
     .record(z.string(), z.string())
     .nullable()
-    .describe("USD for one of each unit of the usage, at the provider that was asked last, as listed then"),
+    .describe("USD for one unit of each kind, as listed by the last provider at that time"),
   upstream_cost: z.string().nullable().describe("USD that the provider billed; null while it runs"),
   error: z
     .object({
@@ -84,7 +84,7 @@ export const textSchema = z.object({
       code: z.string().optional(),
     })
     .nullable()
-    .describe("what its caller was told"),
+    .describe("error that the client received"),
   cost: z.number().nullable().describe("USD charged; null while it runs"),
 });
 export type TextAnswer = z.infer<typeof textSchema>;

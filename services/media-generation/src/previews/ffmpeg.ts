@@ -9,8 +9,8 @@ const MOST_BYTES = 256 * 1024 * 1024;
 /** @param film an MP4 with one picture. @returns the picture as PNG. @throws Error if the program cannot decode it */
 export async function decodeWithFfmpeg(program: string, film: Buffer, timeoutMs: number): Promise<Buffer> {
   const asked = ["-v", "error", "-nostdin", "-protocol_whitelist", "pipe", "-threads", "1"];
-  const made = ["-frames:v", "1", "-an", "-c:v", "png", "-f", "image2pipe", "pipe:1"];
-  const child = spawn(program, [...asked, "-f", "mp4", "-i", "pipe:0", ...made], {
+  const output = ["-frames:v", "1", "-an", "-c:v", "png", "-f", "image2pipe", "pipe:1"];
+  const child = spawn(program, [...asked, "-f", "mp4", "-i", "pipe:0", ...output], {
     env: {},
     timeout: timeoutMs,
     killSignal: "SIGKILL",
@@ -23,13 +23,13 @@ export async function decodeWithFfmpeg(program: string, film: Buffer, timeoutMs:
   // The program may close its input before the end.
   child.stdin.on("error", () => undefined);
   child.stdin.end(film);
-  const [how, picture, said] = await Promise.all([
+  const [how, picture, errors] = await Promise.all([
     ended,
     bounded(child.stdout, () => child.kill("SIGKILL")),
     buffer(child.stderr),
   ]);
   if (how === 0 && picture.length > 0) return picture;
-  throw new Error(`ffmpeg ended with ${how}: ${said.toString("utf8").slice(0, 300).trim()}`);
+  throw new Error(`ffmpeg ended with ${how}: ${errors.toString("utf8").slice(0, 300).trim()}`);
 }
 
 async function bounded(stream: AsyncIterable<Buffer>, stop: () => void): Promise<Buffer> {

@@ -38,7 +38,7 @@ export async function readFirstPicture(
     const config = await track?.getDecoderConfig();
     const packet = track && (await new EncodedPacketSink(track).getFirstKeyPacket());
     if (track == null || track.codec === null || config == null || packet == null) {
-      throw new Error("it has no video track of a known kind");
+      throw new Error("it has no video track of a supported kind");
     }
     const { codec, codedWidth: width, codedHeight: height } = track;
     const { data } = packet;
@@ -64,7 +64,7 @@ function sourceOf(storage: Pick<MediaStorage, "size" | "read">, name: string): C
   return new CustomSource({
     getSize: async () => {
       const size = await storage.size(name);
-      if (size === undefined) throw new Error("there is no such file");
+      if (size === undefined) throw new Error("the file does not exist");
       return size;
     },
     read: async (start, end) => {

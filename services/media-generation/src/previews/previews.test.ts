@@ -13,11 +13,11 @@ import { Registry } from "prom-client";
 import sharp from "sharp";
 import { createMediaGates } from "../generation/media-gates.ts";
 import type { ByteRange } from "../storage/byte-range.ts";
-import { makeMediaName } from "../storage/media-name.ts";
+import { createMediaName } from "../storage/media-name.ts";
 import { mp4Of } from "../test/videos.ts";
 import { createPreviews } from "./previews.ts";
 
-const name = makeMediaName("mp4");
+const name = createMediaName("mp4");
 
 /** A storage of one file; records its reads. */
 function shelf(file: Buffer, ffmpeg?: string) {

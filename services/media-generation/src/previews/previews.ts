@@ -44,14 +44,14 @@ export function createPreviews({ storage, gate, posters, ffmpeg, log, metrics }:
     labelNames: ["kind", "result"],
     registers: [metrics],
   });
-  const attempt = async (kind: string, make: () => Promise<Buffer | undefined>) => {
+  const attempt = async (kind: string, draft: () => Promise<Buffer | undefined>) => {
     try {
-      const made = await make();
-      counter.inc({ kind, result: made === undefined ? "no_decoder" : "made" });
-      return made;
+      const preview = await draft();
+      counter.inc({ kind, result: preview === undefined ? "no_decoder" : "made" });
+      return preview;
     } catch (error) {
       counter.inc({ kind, result: "failed" });
-      log.warn({ kind, err: error }, "a thumbnail or a poster could not be made");
+      log.warn({ kind, err: error }, "a thumbnail or a poster could not be created");
       return undefined;
     }
   };

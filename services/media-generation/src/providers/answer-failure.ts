@@ -27,7 +27,7 @@ export function exchangeFailure(provider: string, error: OutboundError, phase: P
   }
 }
 
-export interface Said {
+export interface ReportedFailure {
   /** Message in the provider's words. */
   readonly message?: string | undefined;
   /** Pause in milliseconds from the body. A `retry-after` header has priority. */
@@ -35,8 +35,13 @@ export interface Said {
 }
 
 /** Returns the failure of an answer that is none of the provider's documented errors. */
-export function statusFailure(provider: string, answer: Answered, said: Said, phase: Phase): ProviderError {
-  const failure = failureToSubmit(provider, answer, said);
+export function statusFailure(
+  provider: string,
+  answer: Answered,
+  reported: ReportedFailure,
+  phase: Phase,
+): ProviderError {
+  const failure = failureToSubmit(provider, answer, reported);
   if (phase === "submit") return failure;
   // A 5xx status reports a server problem and not the job's outcome, so the job is polled again.
   return answer.status >= 500 && failure.kind === "failed"
@@ -47,7 +52,7 @@ export function statusFailure(provider: string, answer: Answered, said: Said, ph
 function failureToSubmit(
   provider: string,
   answer: Answered,
-  { message, retryAfterMs: hint }: Said,
+  { message, retryAfterMs: hint }: ReportedFailure,
 ): ProviderError {
   const { status } = answer;
   const what = `${provider} answered ${status}`;

@@ -13,17 +13,17 @@ export type Chunks = AsyncIterable<Uint8Array>;
 /**
  * @param maxBytes limit of bytes to read
  * @param take the consumer of the chunks; called again after a failed read
- * @throws ProviderError with `accepted`, and any error of `take` itself
+ * @throws ProviderError with `accepted`, and any error of `consume` itself
  */
 export type ReadArtifact = <T>(
   artifact: Artifact,
   maxBytes: number,
   signal: AbortSignal,
-  take: (chunks: Chunks) => Promise<T>,
+  consume: (chunks: Chunks) => Promise<T>,
 ) => Promise<T>;
 
 export function createArtifactReader(outbound: Pick<Outbound, "stream">, clock: Timer): ReadArtifact {
-  return async (artifact, maxBytes, signal, take) => {
+  return async (artifact, maxBytes, signal, consume) => {
     let failure: unknown;
     for (const pause of PAUSES_MS) {
       if (pause > 0) await clock.sleep(pause, signal);
@@ -31,7 +31,7 @@ export function createArtifactReader(outbound: Pick<Outbound, "stream">, clock: 
       try {
         const chunks =
           "stream" in artifact ? artifact.stream : outbound.stream({ url: artifact.url, maxBytes, signal });
-        return await take(counted(chunks, maxBytes));
+        return await consume(counted(chunks, maxBytes));
       } catch (error) {
         if (!(error instanceof OutboundError || error instanceof ProviderError)) throw error;
         failure = error;
@@ -58,5 +58,5 @@ async function* counted(
 function notBrought(cause: unknown, signal: AbortSignal): ProviderError {
   const kind = signal.aborted ? "unknown_outcome" : "failed";
   const why = cause instanceof Error ? cause.message : "given up";
-  return new ProviderError(kind, `what was made cannot be fetched: ${why}`, { accepted: true, cause });
+  return new ProviderError(kind, `the result cannot be fetched: ${why}`, { accepted: true, cause });
 }

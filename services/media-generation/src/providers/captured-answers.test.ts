@@ -89,13 +89,13 @@ describe("a captured answer", () => {
     const { kinds, reason, fallBack } = EXPECTED[about];
     const failure = await failureFor(answer);
     expect(kinds).toContain(failure.kind);
-    const told = callerError(failure.kind, failure.message, failure);
-    expect(told.reason).toBe(reason);
+    const refusal = callerError(failure.kind, failure.message, failure);
+    expect(refusal.reason).toBe(reason);
     expect(fallsBack(failure)).toBe(fallBack && at === "submit");
     expect(failure.usage?.billed).toBe(BILLS[name]);
     if (BILLS[name] !== undefined) expect(failure.accepted).toBe(true);
-    if (about === "load" || about === "account") expect(told.retryAfterMs).toBeGreaterThan(0);
-    if (PAUSES[name] !== undefined) expect(told.retryAfterMs).toBe(PAUSES[name]);
+    if (about === "load" || about === "account") expect(refusal.retryAfterMs).toBeGreaterThan(0);
+    if (PAUSES[name] !== undefined) expect(refusal.retryAfterMs).toBe(PAUSES[name]);
     expect(failure.status ?? status).toBe(status);
   });
 

@@ -66,11 +66,11 @@ function but(change: (provider: MediaProvider, options: Created) => Partial<Medi
   };
 }
 
-type Submit = NonNullable<MediaProvider["makes"]["image"]>["submit"];
+type Submit = NonNullable<MediaProvider["kinds"]["image"]>["submit"];
 const submitting = (change: (submit: Submit, options: Created) => Submit) =>
-  but(({ makes: { image } }, options) => {
+  but(({ kinds: { image } }, options) => {
     if (image === undefined) throw new Error("it makes images");
-    return { makes: { image: { ...image, submit: change(image.submit, options) } } };
+    return { kinds: { image: { ...image, submit: change(image.submit, options) } } };
   });
 
 const polling = (change: (progress: Progress, options: Created) => Progress | Promise<Progress>) =>
@@ -150,10 +150,10 @@ const wrong: [string, ProviderUnderTest["create"]][] = [
     (options) => {
       const jobs = new Map<number, Operation>();
       const inner = createQueue(options);
-      const { image } = inner.makes;
+      const { image } = inner.kinds;
       return {
         ...inner,
-        makes:
+        kinds:
           image === undefined
             ? {}
             : {
@@ -260,9 +260,9 @@ test.each(wrong)("an adapter that %s is caught", async (_what, create) => {
 });
 
 test("an adapter for images cannot be taken for one for videos", () => {
-  const { image } = createQueue({ baseUrl: "http://queue.test", secret: "s", outbound: noOutbound }).makes;
+  const { image } = createQueue({ baseUrl: "http://queue.test", secret: "s", outbound: noOutbound }).kinds;
   if (image === undefined) throw new Error("it makes images");
   // @ts-expect-error a job of a kind that the adapter does not know must not compile
-  const makes: MediaProvider["makes"] = { video: image };
-  expect(Object.keys(makes)).toEqual(["video"]);
+  const kinds: MediaProvider["kinds"] = { video: image };
+  expect(Object.keys(kinds)).toEqual(["video"]);
 });

@@ -3,7 +3,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { parseSize, type Size } from "@gr/models";
 
-export interface JobFields {
+export interface ParsedFields {
   /** Width and height, in pixels. */
   readonly size: Size | undefined;
   readonly seconds: number | undefined;
@@ -12,7 +12,7 @@ export interface JobFields {
   readonly others: JsonObject;
 }
 
-export function readJobFields(fields: JsonObject): JobFields {
+export function readJobFields(fields: JsonObject): ParsedFields {
   const { size, seconds, audio, ...others } = fields;
   const length = Number(seconds ?? Number.NaN);
   return {

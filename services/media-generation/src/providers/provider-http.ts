@@ -2,7 +2,13 @@
 // never to another address from an answer. A failed exchange becomes a ProviderError with the fact
 // whether the job had been accepted.
 import { trimSlashes } from "@gr/runtime";
-import { exchangeFailure, type Phase, type Said, safeMessage, statusFailure } from "./answer-failure.ts";
+import {
+  exchangeFailure,
+  type Phase,
+  type ReportedFailure,
+  safeMessage,
+  statusFailure,
+} from "./answer-failure.ts";
 import { type FormPart, formBody } from "./form-body.ts";
 import { jsonBody } from "./json-body.ts";
 import {
@@ -97,11 +103,11 @@ export function createProviderHttp(options: ProviderHttpOptions): ProviderHttp {
       }
     },
     failure: (phase, answer, message, retryAfterMs) => {
-      const said: Said = {
+      const reported: ReportedFailure = {
         message: message == null ? undefined : safeMessage(message, secret),
         retryAfterMs,
       };
-      return billed(statusFailure(name, answer, said, phase), answer);
+      return billed(statusFailure(name, answer, reported, phase), answer);
     },
     failureAs: (kind, phase, answer, what) => {
       const { status } = answer;

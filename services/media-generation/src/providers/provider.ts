@@ -65,7 +65,7 @@ export interface ReportedUsage {
    * Number of pictures or videos that a failed job produced all the same. Undefined if
    * the provider does not report it.
    */
-  readonly made?: number;
+  readonly delivered?: number;
 }
 
 export type Progress =
@@ -84,7 +84,7 @@ export type Progress =
     };
 
 /** Properties instead of methods: the compiler then refuses an adapter for the wrong kind of job. */
-export interface Maker<Job extends MediaJob> {
+export interface KindSupport<Job extends MediaJob> {
   /** The largest `count` of one job. */
   readonly mostAtOnce: number;
   /** Starts a job. Called at most once per job: from here on the provider may bill it. */
@@ -99,10 +99,13 @@ export interface MediaProvider {
   /** Name in the catalogue's routes. */
   readonly name: string;
   /** Kinds of media that the provider generates, each with its submit function. */
-  readonly makes: { readonly [Kind in JobKind]?: Maker<Extract<MediaJob, { kind: Kind }>> };
+  readonly kinds: { readonly [Kind in JobKind]?: KindSupport<Extract<MediaJob, { kind: Kind }>> };
   /** Returns the state of a job. After a restart, another process may poll the same job. */
   readonly poll: (operation: Operation, signal: AbortSignal) => Promise<Progress>;
-  /** Requests the cancellation of a job, without a guarantee. Never rejects for a job that has ended. */
+  /**
+   * Requests the cancellation of a job, without a guarantee: a later poll of a cancelled job fails. Never rejects for a
+   * job that has ended.
+   */
   readonly cancel: (operation: Operation, signal: AbortSignal) => Promise<void>;
   /**
    * Returns the bill for one of our requests, undefined while the provider has none.
@@ -117,7 +120,7 @@ export async function submitJob(
   job: MediaJob,
   signal: AbortSignal,
 ): Promise<Progress> {
-  const { image, video } = provider.makes;
+  const { image, video } = provider.kinds;
   if (job.kind === "image" && image !== undefined) return image.submit(job, signal);
   if (job.kind === "video" && video !== undefined) return video.submit(job, signal);
   const message = `${provider.name} makes no ${job.kind}`;

@@ -4,11 +4,12 @@ import type { IncomingHttpHeaders } from "node:http";
 import { ServiceError } from "@gr/proto";
 import type { GenerationEvents } from "../generation/events.ts";
 import type { LogStore } from "../log/log-store.ts";
+import type { Callbacks } from "../webhooks/callbacks.ts";
 import {
   beginMedia,
   type Caller,
+  type FinishedAnswer,
   type GenerateDeps,
-  type GivenAnswer,
   type Incoming,
 } from "./generate-media.ts";
 import type { RequestKind } from "./request-kind.ts";
@@ -18,6 +19,7 @@ export const RESPOND_ASYNC = "respond-async";
 export interface AcceptDeps extends GenerateDeps {
   readonly events: GenerationEvents;
   readonly generationLog: Pick<LogStore, "findRunning">;
+  readonly callbacks: Pick<Callbacks, "urlFor">;
 }
 
 export interface Accepted {
@@ -39,15 +41,17 @@ export async function acceptMedia(
   deps: AcceptDeps,
   asked: RequestKind,
   incoming: Incoming,
-  caller: Omit<Caller, "gone" | "asynchronous">,
-): Promise<Accepted | GivenAnswer> {
+  caller: Omit<Caller, "gone" | "asynchronous" | "callbackUrl">,
+): Promise<Accepted | FinishedAnswer> {
   if (incoming.fields.response_format === "b64_ephemeral") {
-    const message = `Nobody could fetch what is not kept: b64_ephemeral does not go with Prefer: ${RESPOND_ASYNC}.`;
+    const message = `A result with b64_ephemeral is not stored, so no client could fetch it: leave out b64_ephemeral or Prefer: ${RESPOND_ASYNC}.`;
     throw new ServiceError("invalid_value", message, { param: "response_format" });
   }
   const { claim } = caller;
+  const callbackUrl = await deps.callbacks.urlFor(caller, incoming.fields.callback_url);
+  const sender = { ...caller, gone: () => false, asynchronous: true, callbackUrl };
   try {
-    return await begin(deps, asked, incoming, { ...caller, gone: () => false, asynchronous: true });
+    return await begin(deps, asked, incoming, sender);
   } catch (error) {
     const inProgress = error instanceof ServiceError && error.reason === "idempotency_in_progress";
     if (!inProgress || claim === undefined) throw error;
@@ -63,8 +67,8 @@ function begin(
   asked: RequestKind,
   incoming: Incoming,
   caller: Caller,
-): Promise<Accepted | GivenAnswer> {
-  const accepted = Promise.withResolvers<Accepted | GivenAnswer>();
+): Promise<Accepted | FinishedAnswer> {
+  const accepted = Promise.withResolvers<Accepted | FinishedAnswer>();
   const work = async () => {
     const begun = await beginMedia(deps, asked, incoming, caller);
     if (begun === undefined) throw new Error(`nobody waits for request ${caller.requestId}, yet it was left`);

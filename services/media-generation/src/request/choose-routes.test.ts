@@ -26,7 +26,7 @@ const model = create(ModelSchema, {
 });
 const provider = (name: string, kind: "image" | "video"): MediaProvider => {
   const submit = () => Promise.reject(new Error("nothing is submitted"));
-  return { name, makes: { [kind]: { mostAtOnce: 1, submit } }, poll: submit, cancel: submit };
+  return { name, kinds: { [kind]: { mostAtOnce: 1, submit } }, poll: submit, cancel: submit };
 };
 const providers = new Map(
   [provider("films", "video"), provider("pictures", "image"), provider("more-pictures", "image")].map(

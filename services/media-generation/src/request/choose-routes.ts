@@ -35,7 +35,7 @@ export function chooseRoutes(
   const size = String(parameters["size"] ?? "");
   const available = model.routes.flatMap((route) => {
     const adapter = providers.get(route.provider);
-    return adapter?.makes[kind] === undefined ? [] : { route, adapter };
+    return adapter?.kinds[kind] === undefined ? [] : { route, adapter };
   });
   const able = available.filter(({ route }) => makesSize(route, size));
   const open = able.filter(({ route }) => !isClosed(route));
@@ -47,7 +47,7 @@ export function chooseRoutes(
   const unavailable = `No provider of the model "${model.id}" is available now.`;
   if (able.length > 0) throw new ServiceError("provider_unavailable", unavailable);
   if (available.length > 0) {
-    const message = `No provider that is available here makes the size ${size} of the model "${model.id}".`;
+    const message = `No provider that is available here generates the size ${size} of the model "${model.id}".`;
     throw new ServiceError("invalid_value", message, { param: "size" });
   }
   events.noProvider(model.id, [...new Set(model.routes.map((route) => credentialOf(route.provider)))]);

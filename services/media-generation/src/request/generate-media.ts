@@ -1,7 +1,7 @@
 // GenerateMedia runs one media request from its fields to its answer: an order at an exact price, the providers that
 // may execute it, and the steps of a paid request in between.
 import type { Billing, CatalogCopy, Claim } from "@gr/clients";
-import { goesByInputPixels, isExact } from "@gr/models";
+import { dependsOnInputPixels, isExact } from "@gr/models";
 import type { Credits } from "@gr/money";
 import {
   type Answered,
@@ -21,14 +21,14 @@ import type { GenerationEvents } from "../generation/events.ts";
 import type { MediaKinds, MediaOrder, MediaProduct } from "../generation/generation.ts";
 import type { MediaWork } from "../generation/media-work.ts";
 import type { MemoryPlaces } from "../generation/memory-places.ts";
-import type { Inputs, SeenPicture } from "../inputs/bring-inputs.ts";
 import type { CleanPicture } from "../inputs/clean-picture.ts";
 import type { InputShare } from "../inputs/fetch-inputs.ts";
 import type { InputSource } from "../inputs/input-sources.ts";
+import type { Inputs, SeenPicture } from "../inputs/prepare-inputs.ts";
 import type { JobKind, MediaProvider } from "../providers/provider.ts";
-import { makeMediaName } from "../storage/media-name.ts";
+import { createMediaName } from "../storage/media-name.ts";
 import { chooseRoutes } from "./choose-routes.ts";
-import { makeMediaOrder, pixelsOfImages, priceMediaOrder, type WantedMedia } from "./media-order.ts";
+import { createMediaOrder, pixelsOfImages, priceMediaOrder, type WantedMedia } from "./media-order.ts";
 import type { MediaRequest, RequestKind } from "./request-kind.ts";
 
 export interface GenerateDeps extends ReplayDeps {
@@ -56,11 +56,13 @@ export interface Caller {
   readonly maxCost: Credits | undefined;
   /** The client does not wait for the answer. */
   readonly asynchronous: boolean;
+  /** Address that receives a webhook about the end. */
+  readonly callbackUrl?: string | undefined;
   /** Returns true if no client waits for the answer any more. */
   gone(): boolean;
 }
 
-export interface GivenAnswer {
+export interface FinishedAnswer {
   readonly answer: MediaAnswer | MediaAnswerText;
   /** Id of an earlier request with the same claim and answer: nothing was generated or charged now. */
   readonly replayed: string | undefined;
@@ -70,10 +72,10 @@ export interface GivenAnswer {
 export interface BegunMedia {
   readonly order: MediaOrder;
   /** Resolves when its charge is committed. Rejects with a ServiceError. */
-  readonly served: Promise<Made>;
+  readonly served: Promise<Served>;
 }
 
-export interface Made {
+export interface Served {
   readonly product: MediaProduct;
   readonly charge: Credits;
 }
@@ -105,7 +107,7 @@ export async function generateMedia(
   asked: RequestKind,
   incoming: Incoming,
   caller: Caller,
-): Promise<GivenAnswer | undefined> {
+): Promise<FinishedAnswer | undefined> {
   const begun = await beginMedia(deps, asked, incoming, caller);
   if (begun === undefined || "answer" in begun) return begun;
   const { order, served } = begun;
@@ -132,7 +134,7 @@ export async function beginMedia(
   asked: RequestKind,
   incoming: Incoming,
   caller: Caller,
-): Promise<BegunMedia | GivenAnswer | undefined> {
+): Promise<BegunMedia | FinishedAnswer | undefined> {
   const replay = async (id: string) => ({
     answer: await replayAnswer(deps, caller.accountId, id, incoming.events),
     replayed: id,
@@ -152,7 +154,7 @@ async function followMedia(
   { events, clock }: GenerateDeps,
   order: MediaOrder,
   served: Promise<Answered<MediaKinds>>,
-): Promise<Made> {
+): Promise<Served> {
   const { bill, product } = await served;
   const { route, providerMs } = product;
   events.succeeded(order, route, bill, { totalMs: clock.now() - order.createdAt, providerMs });
@@ -170,13 +172,13 @@ export async function quoteMedia(
   { fields, sources, allowance, left: signal }: Incoming,
   { accountId: owner }: Pick<Caller, "accountId">,
 ): Promise<Quoted> {
-  const wanted = makeMediaOrder(asked, fields, sources, catalog.require(fields.model));
+  const wanted = createMediaOrder(asked, fields, sources, catalog.require(fields.model));
   const { size, quality, seconds, audio } = wanted.shape;
   const parameters = { size, quality, seconds, audio };
   const isClosed = (route: Route) => losses.isClosed(route, owner);
   chooseRoutes(asked.kind, wanted.model, parameters, providers, events, isClosed);
   const { id, price } = wanted.model;
-  const urls = goesByInputPixels(price) ? "headers" : "unread";
+  const urls = dependsOnInputPixels(price) ? "headers" : "unread";
   const seen = await inputs.look(sources, urls, { owner, allowance, signal });
   const { charge, priceVersion } = priceMediaOrder(asked, wanted, pixelsOfSeen(seen));
   return { model: id, credits: charge, isExact: price !== undefined && isExact(price), priceVersion };
@@ -198,7 +200,7 @@ async function lookAtInputs(
   { model }: WantedMedia,
   share: InputShare,
 ): Promise<readonly SeenPicture[]> {
-  const priced = goesByInputPixels(model.price);
+  const priced = dependsOnInputPixels(model.price);
   if (priced && sources.some(({ kind, role }) => kind === "url" && role === "image")) {
     await billing.maySpend({ accountId, spenderId, claimKey: claim?.key });
   }
@@ -214,9 +216,9 @@ async function prepare(
 ): Promise<{ order: MediaOrder; producer: Producer<MediaKinds> }> {
   const { requests, catalog, providers, events, clock, work, inputs, holdForMs } = deps;
   const { fields, sources, allowance, left: signal } = incoming;
-  const { requestId, accountId, keyId, claim, maxCost, asynchronous } = caller;
+  const { requestId, accountId, keyId, claim, maxCost, asynchronous, callbackUrl } = caller;
   const createdAt = clock.now();
-  const wanted = makeMediaOrder(asked, fields, sources, catalog.require(fields.model));
+  const wanted = createMediaOrder(asked, fields, sources, catalog.require(fields.model));
   const { prompt, count, format } = wanted;
   const { size, quality, seconds, audio } = wanted.shape;
   const parameters = { size, quality, seconds, audio };
@@ -246,32 +248,33 @@ async function prepare(
       output_format: format,
       response_format: wanted.responseFormat,
     },
-    outputs: kept ? Array.from({ length: count }, () => makeMediaName(format)) : [],
+    outputs: kept ? Array.from({ length: count }, () => createMediaName(format)) : [],
     asynchronous,
+    callbackUrl,
     // The number of jobs depends on the provider, and a resuming process does not have it.
-    severalBills: count > 1,
+    hasSeveralBills: count > 1,
     createdAt,
     deadlineAt: clock.now() + holdForMs[asked.kind] + (sources.length === 0 ? 0 : BRINGING_MS),
   };
   const job = { prompt, inputs: [] as readonly CleanPicture[] };
   const producer = work.producer(order, job, routes);
   if (seen.length === 0) return { order, producer };
-  const bring = async (stopping: AbortSignal) => {
-    job.inputs = await bringBeforeStop(inputs, seen, share, stopping);
+  const prepareInputs = async (stopping: AbortSignal) => {
+    job.inputs = await prepareBeforeStop(inputs, seen, share, stopping);
     // The order shares this list and is recorded later, so pixels that the price did not need are now included.
     pixels.splice(0, pixels.length, ...pixelsOfImages(job.inputs));
   };
-  return { order, producer: { ...producer, prepare: bring } };
+  return { order, producer: { ...producer, prepare: prepareInputs } };
 }
 
-async function bringBeforeStop(
+async function prepareBeforeStop(
   inputs: Inputs,
   seen: readonly SeenPicture[],
   share: InputShare,
   stopping: AbortSignal,
 ): Promise<readonly CleanPicture[]> {
   try {
-    return await inputs.bring(seen, { ...share, signal: AbortSignal.any([share.signal, stopping]) });
+    return await inputs.prepare(seen, { ...share, signal: AbortSignal.any([share.signal, stopping]) });
   } catch (error) {
     throw stopping.aborted ? callerError(NOT_SENT, "the process stops", { cause: error }) : error;
   }

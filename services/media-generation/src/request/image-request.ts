@@ -55,7 +55,7 @@ export const imageRequests: RequestKind = {
   modelKind: ModelKind.IMAGE,
   things: "images",
   paths: ["/v1/compat/images/generations", "/v1/compat/images/edits"],
-  summary: "Make images from a prompt",
+  summary: "Generate images from a prompt",
   schema: imageRequestSchema,
   form: imageForm,
 };

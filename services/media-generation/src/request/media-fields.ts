@@ -4,6 +4,7 @@ import { RESPONSE_FORMATS } from "@gr/identity";
 import { charactersOf, MOST_PROMPT_CHARACTERS } from "@gr/models";
 import { ALIAS } from "@gr/runtime";
 import { z } from "zod";
+import { MOST_URL_CHARACTERS } from "../webhooks/callbacks.ts";
 
 const QUALITIES = ["auto", "low", "medium", "high"] as const;
 
@@ -44,6 +45,15 @@ export const mediaFields = {
     .enum(RESPONSE_FORMATS, { error: `response_format must be one of ${RESPONSE_FORMATS.join(", ")}` })
     .nullish()
     .describe("when absent: the default of the key or the account, else url"),
+  callback_url: z
+    .string({ error: "callback_url must be a string" })
+    .nullish()
+    .meta({ maxLength: MOST_URL_CHARACTERS })
+    .describe(
+      "address of the webhook about the end of an asynchronous request; when absent the default of the key or account",
+    )
+    // A form also sends its empty fields.
+    .transform((url) => url || undefined),
 };
 
 const PICTURE = { type: "string", description: "a URL or a data URI" };
@@ -51,7 +61,7 @@ const WRAPPED = {
   type: "object",
   properties: { image_url: PICTURE },
   required: ["image_url"],
-  description: "a URL or a data URI, as OpenAI's JSON has it",
+  description: "a URL or a data URI, in the form of OpenAI's JSON",
 };
 const FILE = { type: "string", format: "binary", description: "a file" };
 
@@ -70,10 +80,12 @@ const alias = z
   .meta({ [ALIAS]: true });
 
 export const imageFields = {
-  image: described("input image, or a list of at most 16 of them; image[] means the same", PICTURE, WRAPPED),
+  image: described("input image, or a list of at most 16 input images; image[] means the same", PICTURE, WRAPPED),
   "image[]": alias,
-  images: described("as image; OpenAI's name for it", PICTURE, WRAPPED),
+  images: described("alias of image, as in OpenAI's API", PICTURE, WRAPPED),
 };
+const REFERENCE = "as image; OpenAI's name for it in requests for videos";
+export const referenceFields = { input_reference: described(REFERENCE, PICTURE, WRAPPED) };
 export const maskFields = {
   mask: described("editing mask, as image; mask[] means the same", PICTURE, WRAPPED),
   "mask[]": alias,
@@ -83,8 +95,9 @@ export const maskFields = {
 export const imageFormFields = {
   image: alias,
   "image[]": described("input image, repeated for at most 16 of them; image means the same", FILE, PICTURE),
-  images: described("as image[]; OpenAI's name for it", FILE, PICTURE),
+  images: described("alias of image[], as in OpenAI's API", FILE, PICTURE),
 };
+export const referenceFormFields = { input_reference: described(REFERENCE, FILE, PICTURE) };
 export const maskFormFields = {
   mask: alias,
   "mask[]": described("editing mask, as image[]; mask means the same", FILE, PICTURE),

@@ -6,14 +6,14 @@ import { describe, expect, test } from "@jest/globals";
 import { inputSources } from "../inputs/input-sources.ts";
 import { fixedModels, gptImage } from "../test/fixed-catalog.ts";
 import { imageRequestSchema, imageRequests } from "./image-request.ts";
-import { makeMediaOrder, pixelsOfImages, priceMediaOrder } from "./media-order.ts";
+import { createMediaOrder, pixelsOfImages, priceMediaOrder } from "./media-order.ts";
 import type { MediaRequest, RequestKind } from "./request-kind.ts";
 import { videoRequestSchema, videoRequests } from "./video-request.ts";
 
 /** The first input picture has 1,000 pixels, the next 2,000, and so on. */
 const ordered = (asked: RequestKind, request: MediaRequest, model: Model) => {
   const sources = inputSources(request);
-  const wanted = makeMediaOrder(asked, request, sources, model);
+  const wanted = createMediaOrder(asked, request, sources, model);
   const pictures = sources.map(({ role }, index) => ({ role, width: 1_000, height: index + 1 }));
   return { ...wanted, ...priceMediaOrder(asked, wanted, pixelsOfImages(pictures)) };
 };
@@ -159,15 +159,15 @@ describe("an order with pictures", () => {
     [{ image: [url, url, url, url] }, editor, "image", "at most 3 images, not 4"],
     [{ image: [url, url] }, either, "image", "one image, not 2"],
     [{ image: url, mask: [url, url] }, editor, "mask", "one mask, not 2"],
-    [{ image: url, mask: url }, either, "mask", "takes no mask"],
+    [{ image: url, mask: url }, either, "mask", "accepts no mask"],
     [{ image: url, prompt: "" }, editor, "prompt", "needs a prompt"],
-    [{ image: url, prompt: "a foxes" }, editor, "prompt", "takes a prompt of at most 5 characters"],
+    [{ image: url, prompt: "a foxes" }, editor, "prompt", "accepts a prompt of at most 5 characters"],
     [{ image: url, prompt: "\u{1F98A}".repeat(6) }, editor, "prompt", "at most 5 characters"],
     [
       { image: url, size: "512x512" },
       either,
       "size",
-      "does not make images of the size 512x512 from an input image",
+      "does not generate images of the size 512x512 from an input image",
     ],
   ])("%j is refused with a message that names the field", (fields, model, param, words) => {
     const refused = expect(() => order(fields, model));
@@ -223,7 +223,7 @@ describe("a video order", () => {
     [{ seconds: 9 }, film, "seconds", "auto, whole numbers from 4 to 8"],
     [{ seconds: 4.5 }, film, "seconds", "whole numbers"],
     [{ size: "1920x1080", seconds: 8 }, film, "seconds", "1920x1080 and the quality low and 8 seconds"],
-    [{ audio: true }, silent, "audio", "makes no sound"],
+    [{ audio: true }, silent, "audio", "generates no sound"],
     [{ audio: false }, loud, "audio", "no videos without sound"],
     [{ image: "https://x.example/a.png" }, film, "image", "no input images"],
     [{ prompt: null }, film, "prompt", "needs a prompt"],

@@ -43,7 +43,7 @@ export interface PricedMedia {
 }
 
 /** Validates a request without any download or decoding. @throws ServiceError that names the field at fault */
-export function makeMediaOrder(
+export function createMediaOrder(
   asked: RequestKind,
   request: MediaRequest,
   sources: readonly Pick<InputSource, "role">[],
@@ -52,12 +52,12 @@ export function makeMediaOrder(
   if (model.kind !== asked.modelKind) throw wrongEndpoint(asked, model);
   const inputImages = checkInputs(model, sources);
   const prompt = request.prompt ?? "";
-  if (prompt.trim() === "" && takesPrompt(model)) {
+  if (prompt.trim() === "" && acceptsPrompt(model)) {
     throw refused("prompt", `The model "${model.id}" needs a prompt.`);
   }
   const longest = model.limits?.promptCharacters ?? 0;
   if (longest > 0 && charactersOf(prompt) > longest) {
-    throw refused("prompt", `The model "${model.id}" takes a prompt of at most ${longest} characters.`);
+    throw refused("prompt", `The model "${model.id}" accepts a prompt of at most ${longest} characters.`);
   }
   return {
     model,
@@ -94,7 +94,7 @@ export function priceMediaOrder(
 }
 
 /** A model without listed parameters is assumed to accept a prompt, as most do. */
-function takesPrompt({ supportedParameters }: Model): boolean {
+function acceptsPrompt({ supportedParameters }: Model): boolean {
   return supportedParameters.length === 0 || supportedParameters.includes("prompt");
 }
 
@@ -102,16 +102,16 @@ function takesPrompt({ supportedParameters }: Model): boolean {
 function checkInputs(model: Model, sources: readonly Pick<InputSource, "role">[]): number {
   const accepted = acceptedInputs(model);
   const [images, masks] = (["image", "mask"] as const).map((role) => {
-    const given = sources.filter((source) => source.role === role).length;
+    const sent = sources.filter((source) => source.role === role).length;
     const most = accepted[role];
-    if (given <= most) return given;
-    const takes =
+    if (sent <= most) return sent;
+    const accepts =
       accepted.image === 0
-        ? "takes no input images"
+        ? "accepts no input images"
         : most === 0
-          ? "takes no mask"
-          : `takes ${most === 1 ? `one ${role}` : `at most ${most} ${role}s`}, not ${given}`;
-    throw refused(role, `The model "${model.id}" ${takes}.`);
+          ? "accepts no mask"
+          : `takes ${most === 1 ? `one ${role}` : `at most ${most} ${role}s`}, not ${sent}`;
+    throw refused(role, `The model "${model.id}" ${accepts}.`);
   });
   if (images === 0 && masks !== 0) throw refused("image", "A mask needs the image that it belongs to.");
   if (images === 0 && accepted.image > 0 && needsImage(model)) {
@@ -169,7 +169,7 @@ function resolveAudio(asked: boolean | undefined, model: Model): boolean | undef
   if (model.supportedParameters.includes("audio")) return asked ?? false;
   const always = model.capabilities.includes("audio");
   if (asked === undefined || asked === always) return undefined;
-  const what = always ? "makes no videos without sound" : "makes no sound";
+  const what = always ? "generates no videos without sound" : "generates no sound";
   throw refused("audio", `The model "${model.id}" ${what}.`);
 }
 
@@ -211,7 +211,10 @@ function notTogether(
   ];
   const from =
     inputImages === 0 ? "" : inputImages === 1 ? " from an input image" : ` from ${inputImages} input images`;
-  return refused(field, `The model "${model.id}" does not make ${things} of ${parts.join(" and ")}${from}.`);
+  return refused(
+    field,
+    `The model "${model.id}" does not generate ${things} of ${parts.join(" and ")}${from}.`,
+  );
 }
 
 function refused(param: string, message: string): ServiceError {
@@ -222,8 +225,8 @@ function wrongEndpoint({ things }: RequestKind, model: Model): ServiceError {
   const right = [imageRequests, videoRequests].find(({ modelKind }) => modelKind === model.kind);
   const instead =
     right === undefined || model.kind === ModelKind.TEXT
-      ? "it makes text: use /v1/compat/chat/completions or /v1/compat/responses"
-      : `it makes ${right.things}: use ${right.paths[0]}`;
-  const message = `The model "${model.id}" does not make ${things}; ${instead}.`;
+      ? "it generates text: use /v1/compat/chat/completions or /v1/compat/responses"
+      : `it generates ${right.things}: use ${right.paths[0]}`;
+  const message = `The model "${model.id}" does not generate ${things}; ${instead}.`;
   return new ServiceError("wrong_endpoint", message, { param: "model" });
 }

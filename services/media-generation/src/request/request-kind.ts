@@ -5,6 +5,7 @@ import type { z } from "zod";
 import { INPUT_FIELDS } from "../inputs/input-sources.ts";
 import type { JobKind } from "../providers/provider.ts";
 import type { imageRequestSchema } from "./image-request.ts";
+import type { videoJobSchema } from "./video-job.ts";
 import type { videoRequestSchema } from "./video-request.ts";
 
 type ImageRequest = z.infer<typeof imageRequestSchema>;
@@ -24,7 +25,7 @@ export interface RequestKind {
   /** Paths with the same request. */
   readonly paths: readonly [string, ...string[]];
   readonly summary: string;
-  readonly schema: typeof imageRequestSchema | typeof videoRequestSchema;
+  readonly schema: typeof imageRequestSchema | typeof videoRequestSchema | typeof videoJobSchema;
   /** The same schema as multipart/form-data, for the description. */
   readonly form: z.ZodType;
 }
@@ -32,6 +33,8 @@ export interface RequestKind {
 const ELSEWHERE: ReadonlySet<string> = new Set(INPUT_FIELDS);
 /** Fields that change the form of the answer only. */
 const FORM_ONLY: ReadonlySet<string> = new Set(["stream", "partial_images"]);
+/** Fields that are younger than stored claims: a request without them has the text that it always had. */
+const YOUNGER: ReadonlySet<string> = new Set(["callback_url"]);
 
 /**
  * Returns equal texts for equal requests, as JSON or as a form, with defaults written out or not.
@@ -39,7 +42,7 @@ const FORM_ONLY: ReadonlySet<string> = new Set(["stream", "partial_images"]);
  */
 export function canonicalText({ schema }: RequestKind, request: MediaRequest): string {
   const fields = (Object.keys(schema.shape) as (keyof MediaRequest)[]).filter(
-    (field) => !FORM_ONLY.has(field),
+    (field) => !FORM_ONLY.has(field) && !(YOUNGER.has(field) && request[field] == null),
   );
   return JSON.stringify(fields.map((field) => (ELSEWHERE.has(field) ? null : (request[field] ?? null))));
 }

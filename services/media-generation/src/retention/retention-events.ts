@@ -11,7 +11,7 @@ export interface RetentionEvents {
 export function createRetentionEvents(log: Logger, metrics: Registry): RetentionEvents {
   const expired = new Counter({
     name: "media_expired_total",
-    help: "Generations whose files had been kept long enough, and were removed",
+    help: "Generations with files older than the retention period, which were deleted",
     registers: [metrics],
   });
   return {

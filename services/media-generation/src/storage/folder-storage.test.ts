@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { describeStorage } from "../test/storage-contract.ts";
 import { createFolderStorage } from "./folder-storage.ts";
-import { makeMediaName } from "./media-name.ts";
+import { createMediaName } from "./media-name.ts";
 import type { MediaStorage } from "./media-storage.ts";
 
 describe("folder storage", () => {
   let folder: string;
   let storage: MediaStorage;
-  const name = makeMediaName("png");
+  const name = createMediaName("png");
   const bytes = Buffer.from("0123456789");
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), "media-"));

@@ -23,7 +23,7 @@ const CONTENT_TYPE: Readonly<Record<string, string>> = {
 /** Media types of all hosted files. */
 export const HOSTED_TYPES: readonly string[] = [...new Set(Object.values(CONTENT_TYPE))];
 
-export function makeMediaName(format: FileFormat): string {
+export function createMediaName(format: FileFormat): string {
   return `${randomBytes(20).toString("hex")}.${EXTENSION[format]}`;
 }
 

@@ -7,15 +7,15 @@ import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { createHttpApp, createLogger } from "@gr/runtime";
+import { closeHttpApp, createHttpApp, createLogger } from "@gr/runtime";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type MediaUnderTest, startMedia } from "../test/start-media.ts";
 import { createFolderStorage } from "./folder-storage.ts";
-import { makeMediaName } from "./media-name.ts";
+import { createMediaName } from "./media-name.ts";
 import { mediaRoute } from "./media-routes.ts";
 import type { MediaStorage } from "./media-storage.ts";
 
-const name = makeMediaName("png");
+const name = createMediaName("png");
 const bytes = Buffer.from("0123456789");
 let media: MediaUnderTest;
 
@@ -118,7 +118,7 @@ describe("a hosted file", () => {
 
 describe("anything else", () => {
   test("a name that could exist is 404 in our envelope", async () => {
-    const response = await fetch(`${media.url()}/media/${makeMediaName("webp")}`);
+    const response = await fetch(`${media.url()}/media/${createMediaName("webp")}`);
     expect(response.status).toBe(404);
     expect(response.headers.get("cache-control")).toBeNull();
     expect(await response.json()).toMatchObject({
@@ -168,7 +168,7 @@ test("a file that is deleted while it is asked for is not found", async () => {
   const answer = await app.inject(`/media/${name}`);
   expect([answer.statusCode, answer.headers["cache-control"]]).toEqual([404, undefined]);
   expect(answer.json()).toMatchObject({ error: { code: "not_found" } });
-  await app.close();
+  await closeHttpApp(app, 0);
   await rm(folder, { recursive: true });
 });
 
@@ -189,5 +189,5 @@ test("a client that takes nothing of its file is cut, and the file is closed", a
   client.pause().write(`GET /media/${name} HTTP/1.1\r\nhost: x\r\n\r\n`);
   await closed;
   client.destroy();
-  await app.close();
+  await closeHttpApp(app, 0);
 });

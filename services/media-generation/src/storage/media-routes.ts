@@ -15,10 +15,12 @@ export const MEDIA_PATH = "/media";
 
 const RETRY_MS = 1_000;
 
-/** Set on every answer with a file. A name never changes its content, so caches may store it for ever. */
+/** A name never changes its content, so caches may store it for ever. */
+const FOR_EVER = { "cache-control": "public, max-age=31536000, immutable" };
+
+/** Set on every answer with a file. */
 const HEADERS = {
   "accept-ranges": "bytes",
-  "cache-control": "public, max-age=31536000, immutable",
   "content-disposition": "inline",
   // A browser that opens a video by its URL wraps it in a page, to which this policy applies.
   "content-security-policy": "sandbox; default-src 'none'; media-src 'self'",
@@ -26,36 +28,41 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
 };
 
-/** Bytes of any type. */
-const FILE = Object.fromEntries(HOSTED_TYPES.map((type) => [type, { schema: z.file() }]));
+/** Returns the answers of a route that sends files, for its description. */
+export function fileAnswers(...types: readonly string[]) {
+  const others = Object.fromEntries(types.map((type) => [type, { schema: z.file() }]));
+  return {
+    200: { description: "The file", others },
+    206: {
+      description: "The part named by the Range header",
+      others,
+      headers: { "Content-Range": "Range of these bytes, and the size of the file" },
+    },
+    304: { description: "The client has this version already" },
+    416: { description: "The Range header names a part beyond the end of the file" },
+  };
+}
 
 export function mediaRoute(storage: MediaStorage): RestRoute {
   return restRoute({
     method: "GET",
     path: `${MEDIA_PATH}/:name`,
     access: anyone,
-    summary: "A generated image or video, for everybody who knows its URL",
-    responses: {
-      200: { description: "The file", others: FILE },
-      206: {
-        description: "The part named by the Range header",
-        others: FILE,
-        headers: { "Content-Range": "Which bytes these are, and of how many" },
-      },
-      304: { description: "The caller has it already" },
-      404: { description: "There is no such file" },
-      416: { description: "The Range header names a part beyond the end" },
-    },
-    handle: ({ http, reply }) => sendMedia(storage, http, reply),
+    summary: "A generated image or video; the URL alone permits access",
+    responses: { ...fileAnswers(...HOSTED_TYPES), 404: { description: "The file does not exist" } },
+    handle: ({ http, reply }) =>
+      sendFile(storage, (http.params as { name: string }).name, FOR_EVER, http, reply),
   });
 }
 
-async function sendMedia(
+/** @param caching header for caches */
+export async function sendFile(
   storage: MediaStorage,
+  name: string,
+  caching: { readonly "cache-control": string },
   http: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { name } = http.params as { name: string };
   const contentType = contentTypeOf(name);
   const size = contentType === undefined ? undefined : await storage.size(name).catch(unreachable);
   if (contentType === undefined || size === undefined) {
@@ -63,15 +70,15 @@ async function sendMedia(
   }
   const tag = `"${name}"`;
   if (hasEntityTag(http.headers["if-none-match"], tag)) {
-    return reply.status(304).headers(HEADERS).header("etag", tag).send();
+    return reply.status(304).headers(HEADERS).headers(caching).header("etag", tag).send();
   }
   const range = readByteRange(rangeHeader(http, tag), size);
   if (range === "unsatisfiable") {
     reply.header("content-range", `bytes */${size}`);
-    throw new ServiceError("range_not_satisfiable", `The range lies outside of the file's ${size} bytes.`);
+    throw new ServiceError("range_not_satisfiable", `The range is outside of the file's ${size} bytes.`);
   }
   const file = http.method === "HEAD" ? Readable.from([]) : await openFile(storage, name, range);
-  reply.headers(HEADERS).header("etag", tag).type(contentType);
+  reply.headers(HEADERS).headers(caching).header("etag", tag).type(contentType);
   if (range === undefined) reply.header("content-length", size);
   else {
     reply
@@ -101,7 +108,7 @@ async function openFile(
 }
 
 function notFound(): ServiceError {
-  return new ServiceError("media_not_found", "There is no such file; it may have been deleted.");
+  return new ServiceError("media_not_found", "The file does not exist; it may have been deleted.");
 }
 
 function unreachable(cause: unknown): never {

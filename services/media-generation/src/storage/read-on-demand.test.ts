@@ -43,26 +43,26 @@ test("of a file that is not there, the stream fails", async () => {
 test("for somebody who takes nothing, one chunk is read and the file is closed when he has left", async () => {
   const growing = join(folder, "growing");
   await writeFile(growing, bytes.subarray(0, 65_536));
-  const taken: Buffer[] = [];
-  let goOn: () => void = () => undefined;
+  const received: Buffer[] = [];
+  let released: () => void = () => undefined;
   const client = new Writable({
     highWaterMark: 1,
     write(chunk: Buffer, _, done) {
-      taken.push(chunk);
-      goOn = done;
+      received.push(chunk);
+      released = done;
     },
   });
   const file = readOnDemand(growing);
   file.pipe(client);
-  await until(() => taken.length === 1, PATIENCE);
+  await until(() => received.length === 1, PATIENCE);
   // A reader that had read ahead to the end would not see these later bytes.
   await appendFile(growing, bytes.subarray(65_536));
-  while (Buffer.concat(taken).length < bytes.length) {
-    const before = taken.length;
-    goOn();
-    await until(() => taken.length > before, PATIENCE);
+  while (Buffer.concat(received).length < bytes.length) {
+    const before = received.length;
+    released();
+    await until(() => received.length > before, PATIENCE);
   }
-  expect(Buffer.concat(taken).equals(await readFile(growing))).toBe(true);
+  expect(Buffer.concat(received).equals(await readFile(growing))).toBe(true);
   file.destroy();
   await until(() => file.closed, PATIENCE);
 });

@@ -3,7 +3,7 @@ import { ManualClock } from "@gr/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { BUCKET, S3_KEY, type S3Server, startS3Server } from "../test/s3-server.ts";
 import { describeStorage, describeUnreachable } from "../test/storage-contract.ts";
-import { makeMediaName } from "./media-name.ts";
+import { createMediaName } from "./media-name.ts";
 import { createS3Storage, type S3Options } from "./s3-storage.ts";
 
 let server: S3Server;
@@ -28,7 +28,7 @@ describeStorage(() => createS3Storage(options()));
 describe("a bucket", () => {
   test("has each file under the prefix, with what it is and how long it may be kept", async () => {
     const storage = await createS3Storage(options({ prefix: "router/hosted/" }));
-    const name = makeMediaName("mp4");
+    const name = createMediaName("mp4");
     await storage.put(name, Buffer.from("moving pictures"));
     expect(await server.keys()).toEqual([`router/hosted/${name}`]);
     await storage.check();

@@ -6,7 +6,7 @@ import { createOutbound, type Outbound } from "../providers/outbound.ts";
 import { type MediaJob, type MediaProvider, submitJob } from "../providers/provider.ts";
 import { ProviderError } from "../providers/provider-error.ts";
 import { collect } from "../storage/collect.ts";
-import { hasty, type ProviderUnderTest } from "./conformance.ts";
+import { immediate, type ProviderUnderTest } from "./conformance.ts";
 import {
   type ReceivedRequest,
   type ScriptEntry,
@@ -44,7 +44,7 @@ export interface AdapterBench {
   /** Returns the error of a job while the server plays this script. */
   failure(job: MediaJob, ...script: ScriptEntry[]): Promise<ProviderError>;
   /** Fetches the output of a job. */
-  bring(made: Succeeded): Promise<Buffer[]>;
+  readAll(result: Succeeded): Promise<Buffer[]>;
   /** Returns a received request, with its body as parsed JSON. */
   asked(index?: number): { path: string; headers: ReceivedRequest["headers"]; json: unknown };
 }
@@ -70,7 +70,7 @@ export function useAdapter(create: ProviderUnderTest["create"]): AdapterBench {
   const run = (job: MediaJob, ...script: ScriptEntry[]) => {
     server.play(...script);
     const { signal } = new AbortController();
-    const run = { provider, clock: hasty, signal, saveOperation: async () => true };
+    const run = { provider, clock: immediate, signal, saveOperation: async () => true };
     return runJob(run, () => submitJob(provider, job, signal));
   };
   return {
@@ -92,12 +92,12 @@ export function useAdapter(create: ProviderUnderTest["create"]): AdapterBench {
       if (error instanceof ProviderError) return error;
       throw error;
     },
-    bring: async ({ artifacts }) => {
-      const read = createArtifactReader(outbound, hasty);
-      const made: Buffer[] = [];
+    readAll: async ({ artifacts }) => {
+      const read = createArtifactReader(outbound, immediate);
+      const result: Buffer[] = [];
       for (const artifact of artifacts)
-        made.push(await read(artifact, MOST_BYTES, new AbortController().signal, collect));
-      return made;
+        result.push(await read(artifact, MOST_BYTES, new AbortController().signal, collect));
+      return result;
     },
     asked: (index = 0) => {
       const { path = "", headers = {}, body = "" } = server.requests[index] ?? {};

@@ -21,7 +21,7 @@ export interface ProviderUnderTest {
    * The answer to a submission: with the output, or with a queue's acceptance.
    * @param links addresses of the pictures, on another host
    */
-  submitted(made: readonly Buffer[], links: readonly string[]): ScriptEntry;
+  submitted(pictures: readonly Buffer[], links: readonly string[]): ScriptEntry;
   /** The answer for a submission that moderation refuses; absent if only polls report it. */
   readonly blocked?: ScriptEntry;
   /** The answer to a request that is invalid, quoting this text to its sender. */
@@ -40,7 +40,7 @@ export interface QueueUnderTest {
   /** Answers about a job that has not ended. */
   readonly pending: readonly ScriptEntry[];
   /** @param links where the pictures can be fetched, on another host */
-  done(made: readonly Buffer[], links: readonly string[]): ScriptEntry;
+  done(pictures: readonly Buffer[], links: readonly string[]): ScriptEntry;
   /** Answers about a job that has ended without a result, and their meanings. */
   readonly ended: readonly (readonly [ScriptEntry, ProviderFailure])[];
   /** Accepts a job and names its polling address; absent if answers have no addresses. */
@@ -58,7 +58,7 @@ const LONG_MS = 20_000;
 /** A poll that fails so is repeated. */
 const AGAIN: readonly ProviderFailure[] = ["rate_limited", "unavailable", "timeout", "unknown_outcome"];
 /** A timer without pauses between polls. */
-export const hasty: Timer = {
+export const immediate: Timer = {
   now: () => Date.now(),
   sleep: () => new Promise((resolve) => setImmediate(resolve)),
 };
@@ -104,26 +104,26 @@ class Bench {
 
   /** Two, or fewer if the provider generates fewer at once. */
   get count(): number {
-    return Math.min(2, this.provider.makes[this.job.kind]?.mostAtOnce ?? 1);
+    return Math.min(2, this.provider.kinds[this.job.kind]?.mostAtOnce ?? 1);
   }
 
   /** Scripts the whole exchange of a job with these outputs. */
-  play(made: readonly Buffer[], before: readonly ScriptEntry[] = []): void {
+  play(pictures: readonly Buffer[], before: readonly ScriptEntry[] = []): void {
     const { submitted, queue } = this.subject;
-    this.elsewhere.play(...made.map((body) => ({ status: 200, body })));
-    const links = made.map((_, index) => `${this.elsewhere.url}/${index}.png`);
-    const polls = queue === undefined ? [] : [...before, queue.done(made, links)];
-    this.server.play(submitted(made, links), ...polls);
+    this.elsewhere.play(...pictures.map((body) => ({ status: 200, body })));
+    const links = pictures.map((_, index) => `${this.elsewhere.url}/${index}.png`);
+    const polls = queue === undefined ? [] : [...before, queue.done(pictures, links)];
+    this.server.play(submitted(pictures, links), ...polls);
   }
 
   async run(job: MediaJob = this.job, signal = AbortSignal.timeout(LONG_MS)): Promise<Buffer[]> {
     const { provider } = this;
-    const run = { provider, clock: hasty, signal, saveOperation: async () => true };
+    const run = { provider, clock: immediate, signal, saveOperation: async () => true };
     const { artifacts } = await runJob(run, () => submitJob(provider, job, signal));
-    const read = createArtifactReader(this.outbound, hasty);
-    const made: Buffer[] = [];
-    for (const artifact of artifacts) made.push(await read(artifact, MOST_BYTES, signal, collect));
-    return made;
+    const read = createArtifactReader(this.outbound, immediate);
+    const pictures: Buffer[] = [];
+    for (const artifact of artifacts) pictures.push(await read(artifact, MOST_BYTES, signal, collect));
+    return pictures;
   }
 
   submit(signal = AbortSignal.timeout(LONG_MS)) {
@@ -198,8 +198,8 @@ const submissions: readonly Check[] = [
   [
     "gives what was made, byte for byte, also when it is fewer than asked for",
     async (bench) => {
-      const made = [await drawPicture("png"), await drawPicture("png", { red: 7 })].slice(0, bench.count);
-      for (const some of [made, made.slice(0, 1)]) {
+      const pictures = [await drawPicture("png"), await drawPicture("png", { red: 7 })].slice(0, bench.count);
+      for (const some of [pictures, pictures.slice(0, 1)]) {
         bench.play(some);
         expect(await bench.run({ ...bench.job, count: bench.count })).toEqual(some);
       }
@@ -298,9 +298,9 @@ const submissions: readonly Check[] = [
   [
     "a submission that is given up has an unknown outcome",
     async (bench) => {
-      const giveUp = new AbortController();
-      bench.server.play(() => giveUp.abort());
-      const error = await failureOf(bench.submit(giveUp.signal));
+      const leaving = new AbortController();
+      bench.server.play(() => leaving.abort());
+      const error = await failureOf(bench.submit(leaving.signal));
       expect(error).toMatchObject({ kind: "unknown_outcome", accepted: true });
     },
   ],
@@ -338,9 +338,9 @@ const polls: readonly Check[] = [
   [
     "polls on through every answer about a job that has not ended",
     async (bench) => {
-      const made = [await drawPicture()];
-      bench.play(made, bench.subject.queue?.pending);
-      expect(await bench.run({ ...bench.job, count: 1 })).toEqual(made);
+      const pictures = [await drawPicture()];
+      bench.play(pictures, bench.subject.queue?.pending);
+      expect(await bench.run({ ...bench.job, count: 1 })).toEqual(pictures);
     },
   ],
   [
@@ -381,9 +381,9 @@ const polls: readonly Check[] = [
   [
     "a poll that is given up, or gets no answer in time, or breaks: the job was accepted, and is polled again",
     async (bench) => {
-      const giveUp = new AbortController();
+      const leaving = new AbortController();
       const errors = [
-        await bench.lost(() => giveUp.abort(), giveUp.signal),
+        await bench.lost(() => leaving.abort(), leaving.signal),
         await bench.lost(() => undefined, AbortSignal.timeout(SOON_MS)),
         await bench.lost(broken),
       ];
@@ -416,9 +416,11 @@ const polls: readonly Check[] = [
     async (bench) => {
       const kept = JSON.stringify(await bench.operation());
       expect(kept).not.toContain(SECRET);
-      const made = [await drawPicture()];
-      bench.play(made);
-      bench.server.play(bench.subject.queue?.done(made, [`${bench.elsewhere.url}/0.png`]) ?? { status: 599 });
+      const pictures = [await drawPicture()];
+      bench.play(pictures);
+      bench.server.play(
+        bench.subject.queue?.done(pictures, [`${bench.elsewhere.url}/0.png`]) ?? { status: 599 },
+      );
       const progress = await bench.another().poll(JSON.parse(kept), AbortSignal.timeout(LONG_MS));
       expect(progress.state).toBe("succeeded");
     },

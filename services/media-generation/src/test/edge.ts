@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import { type Principal, RESPONSE_FORMATS } from "@gr/identity";
-import { createHttpApp, defineModule, type Module, port } from "@gr/runtime";
+import { closeHttpApp, createHttpApp, defineModule, type Module, port } from "@gr/runtime";
 import { z } from "zod";
 
 export const caller: Principal = {
@@ -18,6 +18,8 @@ export const ACCOUNT_HEADER = "x-test-account";
 
 /** Default response_format of the client's key. */
 export const FORMAT_HEADER = "x-test-response-format";
+/** A stop waits for running requests. */
+const LONGEST_REQUEST_MS = 600_000;
 
 /** Requests with clients that still wait. */
 export const waiting = new Set<string>();
@@ -45,6 +47,7 @@ export const edgeModule: Module = defineModule({
       { prefix: "/v1/compat/videos" },
       { prefix: "/v1/quote" },
       { prefix: "/v1/generations" },
+      { prefix: "/v1/webhooks" },
       { prefix: "/media" },
     ]);
     return {
@@ -52,7 +55,8 @@ export const edgeModule: Module = defineModule({
         await app.listen({ host: "127.0.0.1", port: config.EDGE_PORT });
       },
       publicUrl: () => `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`,
-      stop: () => app.close(),
+      // A plain close would keep a connection whose request has just ended, for 75 s.
+      stop: () => closeHttpApp(app, LONGEST_REQUEST_MS),
     };
   },
 });

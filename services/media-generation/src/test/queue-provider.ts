@@ -2,7 +2,7 @@
 // POST {url}/queue answers { job }. PUT {url}/queue/{job}/cancel cancels a job.
 // GET {url}/queue/{job} answers {} until there is { b64_json } or { urls }, or { failed } or { blocked }.
 import { z } from "zod";
-import { madePictures } from "../providers/made-pictures.ts";
+import { deliveredPictures } from "../providers/delivered-pictures.ts";
 import type { Outbound } from "../providers/outbound.ts";
 import type {
   Artifact,
@@ -64,12 +64,12 @@ export function queueProvider({ url, secret, outbound, lookUp }: QueueOptions): 
     if (failed !== undefined) throw new ProviderError("failed", "queue: failed", { accepted: true });
     const artifacts = artifactsOf(now.data, String(type));
     if (artifacts === undefined) return { ...pending(operation), percent: now.data.percent };
-    return { state: "succeeded", artifacts: madePictures(NAME, artifacts, Number(n ?? 1)) };
+    return { state: "succeeded", artifacts: deliveredPictures(NAME, artifacts, Number(n ?? 1)) };
   }
 
   return {
     name: NAME,
-    makes: { image: { mostAtOnce: 10, submit }, video: { mostAtOnce: 1, submit } },
+    kinds: { image: { mostAtOnce: 10, submit }, video: { mostAtOnce: 1, submit } },
     poll,
     cancel: async ({ job }, signal) => {
       await http.send("follow", { method: "PUT", to: `/queue/${job}/cancel` }, signal);

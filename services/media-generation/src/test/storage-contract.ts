@@ -1,7 +1,7 @@
 // The contract of every storage of hosted files, on any medium.
 import { buffer } from "node:stream/consumers";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { makeMediaName } from "../storage/media-name.ts";
+import { createMediaName } from "../storage/media-name.ts";
 import { type MediaStorage, StorageError } from "../storage/media-storage.ts";
 
 const bytes = Buffer.from("0123456789");
@@ -11,7 +11,7 @@ export function describeStorage(open: () => Promise<MediaStorage>): void {
   describe("a storage", () => {
     let name: string;
     beforeEach(() => {
-      name = makeMediaName("png");
+      name = createMediaName("png");
     });
 
     test("gives back what was put, whole or in part", async () => {
@@ -24,7 +24,7 @@ export function describeStorage(open: () => Promise<MediaStorage>): void {
 
     test("gives back what came in pieces, also when it is long", async () => {
       const storage = await open();
-      const video = makeMediaName("mp4");
+      const video = createMediaName("mp4");
       const piece = Buffer.alloc(1024 * 1024 + 1, "piece");
       const pieces = Array.from({ length: 12 }, () => piece);
       await storage.put(video, inPieces(pieces));
@@ -76,7 +76,7 @@ export function describeStorage(open: () => Promise<MediaStorage>): void {
 /** The contract of an unreachable storage. */
 export function describeUnreachable(open: () => Promise<MediaStorage>): void {
   describe("one that cannot be reached", () => {
-    const name = makeMediaName("png");
+    const name = createMediaName("png");
 
     test("says that it is the storage that failed", async () => {
       const storage = await open();

@@ -14,16 +14,16 @@ let upstream: ScriptedUpstream;
 let rig: Rig;
 let openAi: Rig;
 /** Loses its patience soon, which the others must not do on a slow machine. */
-let hasty: Rig;
+let immediate: Rig;
 
 beforeAll(async () => {
   upstream = await new ScriptedUpstream().start();
   rig = await startRig(upstream.url);
-  hasty = await startRig(upstream.url, { TEXT_IDLE_TIMEOUT_MS: "5000" });
+  immediate = await startRig(upstream.url, { TEXT_IDLE_TIMEOUT_MS: "5000" });
   openAi = await startRig(upstream.url, { TEXT_UPSTREAM_KIND: "openai" });
 });
 afterAll(async () => {
-  await Promise.all([rig?.stop(), openAi?.stop(), hasty?.stop()]);
+  await Promise.all([rig?.stop(), openAi?.stop(), immediate?.stop()]);
   await upstream?.stop();
 });
 afterEach(() => {
@@ -124,25 +124,25 @@ describe("a stream", () => {
   });
 
   test("is passed on as it comes, not when it is whole", async () => {
-    const goOn = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
     upstream.script(async (_, response) => {
       startStream(response);
       response.write(token("first") + token("half").slice(0, 20));
-      await goOn.promise;
+      await released.promise;
       response.end(token("half").slice(20) + usageEvent("0.001") + DONE);
     });
     const reader = new StreamReader(await rig.post("chat/completions", hello));
     await until(() => reader.text === token("first"), PATIENCE);
-    goOn.resolve();
+    released.resolve();
     await until(() => reader.done, PATIENCE);
     expect(reader.text).toBe(token("first") + token("half") + usageEvent("0.001") + DONE);
   });
 
   test("says that it is alive only until the upstream's first byte", async () => {
-    const goOn = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
     upstream.script(async (_, response) => {
       startStream(response);
-      await goOn.promise;
+      await released.promise;
       response.write(token("a"));
       await new Promise((resolve) => setTimeout(resolve, 300));
       response.end(usageEvent("0.001") + DONE);
@@ -151,7 +151,7 @@ describe("a stream", () => {
     const reader = new StreamReader(await lively.post("chat/completions", hello));
     try {
       await until(() => reader.text.startsWith(": keep-alive\n\n: keep-alive\n\n"), PATIENCE);
-      goOn.resolve();
+      released.resolve();
       await until(() => reader.done, PATIENCE);
     } finally {
       await lively.stop();
@@ -299,7 +299,7 @@ describe("a stream that breaks", () => {
     ["has nonsense for a usage event", [token("a"), 'data: {"usage":{]}\n\n', DONE], end],
   ])("because it %s ends with an error chunk, without [DONE], uncharged", async (_case, pieces, after) => {
     upstream.script(stream(pieces, after));
-    const { response, text, kinds } = await run(hello, after === silence ? hasty : rig);
+    const { response, text, kinds } = await run(hello, after === silence ? immediate : rig);
     expect(response.status).toBe(200);
     expect(text.startsWith(token("a"))).toBe(true);
     expect(text).not.toContain("[DONE]");
@@ -430,12 +430,12 @@ test("a client that leaves before the stream has begun is charged what the upstr
 });
 
 test("a stop lets running streams end and tells the others that they failed", async () => {
-  const goOn = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
   upstream.script(async (request, response) => {
     startStream(response);
     response.write(token("a"));
     if (request.body.includes("endless")) return;
-    await goOn.promise;
+    await released.promise;
     response.end(usageEvent("0.001") + DONE);
   });
   const stopping = await startRig(upstream.url);
@@ -444,7 +444,7 @@ test("a stop lets running streams end and tells the others that they failed", as
   const reader = new StreamReader(endless);
   await until(() => ending.text !== "" && reader.text !== "", PATIENCE);
   const stopped = stopping.stop();
-  goOn.resolve();
+  released.resolve();
   await stopped;
   await until(() => ending.done && reader.done, PATIENCE);
   expect(ending.text).toBe(token("a") + usageEvent("0.001") + DONE);

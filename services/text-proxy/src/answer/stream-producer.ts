@@ -54,12 +54,12 @@ export class StreamProducer extends TextProducer {
     return { finishReason, cut, firstByteMs: this.#firstByteMs };
   }
 
-  protected get hasGiven(): boolean {
-    return this.#relay?.hasGiven === true;
+  protected get hasDelivered(): boolean {
+    return this.#relay?.hasDelivered === true;
   }
 
-  give(product: TextProduct): FastifyReply {
-    this.#relay?.give(product);
+  deliver(product: TextProduct): FastifyReply {
+    this.#relay?.deliver(product);
     return this.parts.reply;
   }
 
@@ -176,9 +176,9 @@ function continuedOrder(upstream: Upstream, order: TextOrder, carried: CarriedPa
 function notAStream(attempt: Attempt, answer: CollectedAnswer): AttemptEnd<TextKinds> {
   if (answer.status !== 200) return refusedAttempt(attempt, answer);
   const { order, upstream } = attempt;
-  const read = answer.cut ? undefined : readWholeAnswer(order.request.api, upstream.kind, answer.body);
+  const read = answer.isCut ? undefined : readWholeAnswer(order.request.api, upstream.kind, answer.body);
   return read?.failure === undefined
-    ? nonsenseAttempt(attempt, "a stream was asked for and not given", answer.generationId)
+    ? nonsenseAttempt(attempt, "the answer to a request for a stream is no stream", answer.generationId)
     : failedAnswer(attempt, read, read.failure);
 }
 

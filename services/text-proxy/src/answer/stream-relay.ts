@@ -25,7 +25,7 @@ import type { UpstreamGate } from "../stream/upstream-gate.ts";
 import type { TextBill, TextKinds, TextProduct } from "../text-kinds.ts";
 import type { CollectedAnswer } from "../upstream/collected-answer.ts";
 import type { UpstreamCall, UpstreamLoss } from "../upstream/upstream-call.ts";
-import { isRefusedHere, restOf } from "../upstream/upstream-refusal.ts";
+import { coolDownOf, isRefusedHere } from "../upstream/upstream-refusal.ts";
 import { sayCost, sayUsage, type Usage, writeUsage } from "../upstream/usage.ts";
 import { StreamSpending } from "./stream-spending.ts";
 
@@ -37,7 +37,7 @@ const MOST_HELD_BYTES = MOST_EVENT_BYTES + 1024 * 1024;
 const MOST_FIRST_BYTES = 256 * 1024;
 /** Bytes that are read after the client's disconnection, at most. */
 const MOST_DRAINED_BYTES = 64 * 1024 * 1024;
-const USED_UP = "The answer has used what is reserved for it, and more cannot be reserved.";
+const USED_UP = "The answer has used all reserved credit, and the router cannot reserve more.";
 const DATA = Buffer.from("data:");
 
 export interface RelayParts extends Attempt {
@@ -55,7 +55,7 @@ export interface RelayParts extends Attempt {
 type Break = Extract<Verdict, { type: "failed" }>;
 
 export class StreamRelay {
-  /** Resolves at the end of the attempt. Then the relay waits for `give` or `fail`. */
+  /** Resolves at the end of the attempt. Then the relay waits for `deliver` or `fail`. */
   readonly ended: Promise<AttemptEnd<TextKinds>>;
   readonly #parts: RelayParts;
   readonly #splitter = new SseSplitter();
@@ -68,16 +68,16 @@ export class StreamRelay {
    * `passing`: events are sent on.
    * `ending`: no event that matters can follow, but the copy waits for the upstream's last byte.
    * `ended`: further bytes wait until the answer is paid for.
-   * `given`: the answer is paid for, and further bytes are sent on.
+   * `released`: the answer is paid for, and further bytes are sent on.
    * `over`: nothing more is written.
    */
-  #state: "passing" | "ending" | "ended" | "given" | "over" = "passing";
-  #tell: (end: AttemptEnd<TextKinds>) => void = () => undefined;
+  #state: "passing" | "ending" | "ended" | "released" | "over" = "passing";
+  #resolve: (end: AttemptEnd<TextKinds>) => void = () => undefined;
   #upstreamEnded = false;
   #drained = 0;
   #finishReason = "";
   /** The client has received a part of the answer. */
-  #given = false;
+  #hasDelivered = false;
   #soFar: StreamSoFar = { first: undefined, last: undefined };
   /** The latest event with a usage, which waits for the capture, and its parsed usage. */
   #usageEvent: Buffer | undefined;
@@ -97,7 +97,7 @@ export class StreamRelay {
     this.#spending = new StreamSpending({
       order,
       context,
-      limited: parts.stopsWithinHold,
+      isLimited: parts.stopsWithinHold,
       meter: this.#meter,
       upstream: gate.handle(),
       refused: ({ reason, message }) => this.#cutOff(reason, `${USED_UP} ${message}`),
@@ -105,7 +105,7 @@ export class StreamRelay {
     this.#parts = { ...parts, terms: () => ({ ...terms(), held: this.#spending.held }) };
     this.#copy = parts.copy;
     this.ended = new Promise((resolve) => {
-      this.#tell = resolve;
+      this.#resolve = resolve;
     });
     const { carried, dialect } = parts;
     if (carried !== undefined) this.#write(dialect.continuedEvent(carried.from, context.number));
@@ -117,16 +117,16 @@ export class StreamRelay {
   }
 
   data(chunk: Buffer): void {
-    if (this.#state === "passing") this.#take(chunk);
+    if (this.#state === "passing") this.#read(chunk);
     else if (this.#state === "ending" || this.#state === "ended") this.#wait(chunk);
-    else if (this.#state === "given") this.#parts.client.write(chunk);
+    else if (this.#state === "released") this.#parts.client.write(chunk);
   }
 
   end(): void {
     this.#upstreamEnded = true;
     if (this.#state === "passing") {
-      const rest = this.#splitter.rest();
-      if (rest.length > 0) this.#pass(rest);
+      const remaining = this.#splitter.remaining();
+      if (remaining.length > 0) this.#pass(remaining);
     }
     if (this.#state !== "passing") this.#endWithUpstream();
     else if (this.#parts.dialect.endsWithUsage && this.#usage !== undefined) this.#deliver();
@@ -137,16 +137,16 @@ export class StreamRelay {
     this.#upstreamEnded = true;
     if (this.#state !== "passing") this.#endWithUpstream();
     else if (loss.kind === "total time" && this.#meter.any) {
-      this.#cutOff("provider_timeout", "The answer took longer than it may.");
+      this.#cutOff("provider_timeout", "The answer exceeded its time limit.");
     } else this.#broken(loss.kind, loss);
   }
 
   /** Sends the end of a paid answer, and all further bytes of the upstream. */
-  give({ last }: TextProduct): void {
+  deliver({ last }: TextProduct): void {
     const { client, events } = this.#parts;
-    this.#state = "given";
+    this.#state = "released";
     client.write(last);
-    for (const bytes of this.#takeWaiting()) client.write(bytes);
+    for (const bytes of this.#drainWaiting()) client.write(bytes);
     if (this.#cut === undefined) events.answered();
     if (this.#upstreamEnded || this.#cut !== undefined) client.end();
   }
@@ -162,18 +162,21 @@ export class StreamRelay {
   /** All events that matter had arrived before. */
   #endWithUpstream(): void {
     if (this.#state === "ending") this.#deliver();
-    else if (this.#state === "given") this.#parts.client.end();
+    else if (this.#state === "released") this.#parts.client.end();
   }
 
-  #take(chunk: Buffer): void {
+  #read(chunk: Buffer): void {
     const { client } = this.#parts;
     client.begin();
     const block = this.#splitter.push(chunk);
     if (block !== undefined) this.#pass(block);
     if (client.gone) this.#drained += chunk.length;
-    if (this.#state === "ending" || this.#state === "ended") this.#wait(this.#splitter.rest());
+    if (this.#state === "ending" || this.#state === "ended") this.#wait(this.#splitter.remaining());
     else if (this.#drained > MOST_DRAINED_BYTES) {
-      this.#cutOff("provider_error", "The answer was too long to be read on for a client that left.");
+      this.#cutOff(
+        "provider_error",
+        "The answer was too long to read to its end after the client disconnected.",
+      );
     } else if (this.#splitter.pendingBytes > MOST_EVENT_BYTES) {
       this.#cutOff("provider_error", "An event of the answer is larger than 8 MB.");
     }
@@ -181,7 +184,7 @@ export class StreamRelay {
 
   /** True if the client has a part of an answer that the upstream did not end. */
   get brokeOff(): boolean {
-    return this.#brokeOff && this.#given && this.#finishReason === "";
+    return this.#brokeOff && this.#hasDelivered && this.#finishReason === "";
   }
 
   /** Number of its attempt. */
@@ -214,12 +217,12 @@ export class StreamRelay {
   }
 
   /** True if the client has received a part of the answer: more than a comment. */
-  get hasGiven(): boolean {
-    return this.#given;
+  get hasDelivered(): boolean {
+    return this.#hasDelivered;
   }
 
   #write(bytes: Buffer): void {
-    if (!this.#given) this.#given = bytes.includes(DATA);
+    if (!this.#hasDelivered) this.#hasDelivered = bytes.includes(DATA);
     this.#copy?.add(bytes);
     this.#parts.client.write(bytes);
   }
@@ -291,7 +294,7 @@ export class StreamRelay {
   /** An event follows the waiting usage, so that usage was not the last. */
   #release(): void {
     if (this.#usageEvent === undefined) return;
-    this.#write(Buffer.concat([this.#usageEvent, ...this.#takeWaiting()]));
+    this.#write(Buffer.concat([this.#usageEvent, ...this.#drainWaiting()]));
     this.#usageEvent = undefined;
   }
 
@@ -304,7 +307,7 @@ export class StreamRelay {
     } else this.#stopUpstream();
   }
 
-  #takeWaiting(): Buffer[] {
+  #drainWaiting(): Buffer[] {
     const waiting = this.#waiting;
     this.#waiting = [];
     this.#waitingBytes = 0;
@@ -324,7 +327,7 @@ export class StreamRelay {
   #cutOff(reason: Reason, what: string): void {
     const { events, order } = this.#parts;
     events.cutOff(order, what);
-    this.#cut = new ServiceError(reason, `${what} It was cut off, and what was delivered is charged.`);
+    this.#cut = new ServiceError(reason, `${what} The answer was cut off; the delivered part is charged.`);
     this.#end(this.#delivered());
     this.#stopUpstream();
   }
@@ -332,10 +335,10 @@ export class StreamRelay {
   /** Handles a failure that the upstream reports. */
   #failed({ problem, usage, own, status }: Break, event: Buffer): void {
     const { order, events } = this.#parts;
-    if (!this.#given && usage === undefined && status !== undefined && isRefusedHere(status)) {
+    if (!this.#hasDelivered && usage === undefined && status !== undefined && isRefusedHere(status)) {
       const refusal = refusalIn(event, status, this.#billId());
-      const rest = restOf(status, refusal.headers);
-      if (rest !== undefined) this.#parts.rest(rest);
+      const coolDown = coolDownOf(status, refusal.headers);
+      if (coolDown !== undefined) this.#parts.coolDown(coolDown);
       this.#end(refusedAttempt(this.#parts, refusal));
       this.#stopUpstream();
       return;
@@ -346,7 +349,7 @@ export class StreamRelay {
       events.cutOff(order, "the upstream failed after its usage");
       this.#cut = new ServiceError(
         "provider_error",
-        "The provider of this model failed at the end of its answer; what was delivered is charged.",
+        "The provider of this model failed at the end of its answer; the delivered part is charged.",
       );
       this.#end(this.#delivered());
     } else if (usage === undefined) this.#broken(problem);
@@ -382,7 +385,7 @@ export class StreamRelay {
   #end(end: AttemptEnd<TextKinds>): void {
     this.#spending.stop();
     this.#state = "ended";
-    this.#tell(end);
+    this.#resolve(end);
   }
 
   #stopUpstream(): void {
@@ -401,7 +404,7 @@ export class StreamRelay {
 
   #productOf(bill: TextBill): TextProduct {
     const { order } = this.#parts;
-    const last = Buffer.concat([this.#pricedUsage(bill), ...this.#takeWaiting(), this.#cutEvent(bill)]);
+    const last = Buffer.concat([this.#pricedUsage(bill), ...this.#drainWaiting(), this.#cutEvent(bill)]);
     this.#copy?.add(last);
     return { last, kept: order.claim && this.#copy?.whole() };
   }
@@ -411,8 +414,8 @@ export class StreamRelay {
     const cost = last + costOfParts(carried?.parts ?? []);
     if (this.#usageEvent === undefined) {
       // The client already has the usage, or receives it with the event of the early end.
-      const told = this.#usage !== undefined || this.#cut !== undefined;
-      return told ? NOTHING : dialect.usageEvent(this.#soFar, meters, cost);
+      const isReported = this.#usage !== undefined || this.#cut !== undefined;
+      return isReported ? NOTHING : dialect.usageEvent(this.#soFar, meters, cost);
     }
     const splices =
       this.#usage === undefined
@@ -427,8 +430,8 @@ export class StreamRelay {
     if (this.#cut === undefined) return NOTHING;
     const { dialect, order, carried } = this.#parts;
     const cost = last + costOfParts(carried?.parts ?? []);
-    const told = this.#usage !== undefined;
-    const usage = told ? undefined : writeUsage(order.request.api, meters, cost);
+    const isReported = this.#usage !== undefined;
+    const usage = isReported ? undefined : writeUsage(order.request.api, meters, cost);
     return dialect.failureEvent(this.#soFar, this.#cut, usage);
   }
 
@@ -446,7 +449,7 @@ const NOTHING = Buffer.alloc(0);
 
 /** Converts a refusal in the first event of a stream to an answer with that status. */
 function refusalIn(event: Buffer, status: number, generationId: string): CollectedAnswer {
-  return { status, headers: {}, body: bodyOf(event), cut: false, generationId };
+  return { status, headers: {}, body: bodyOf(event), isCut: false, generationId };
 }
 
 function bodyOf(event: Buffer): Buffer {
@@ -456,5 +459,5 @@ function bodyOf(event: Buffer): Buffer {
 
 function asServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
-  return new ServiceError("internal_error", "Something went wrong on our side.", { cause: error });
+  return new ServiceError("internal_error", "The router failed.", { cause: error });
 }

@@ -25,7 +25,7 @@ export interface StreamSpendingParts {
   readonly order: SpendingOrder;
   readonly context: Pick<AttemptContext, "held" | "extend">;
   /** True if the upstream received a limit that ends its work at the hold. */
-  readonly limited: boolean;
+  readonly isLimited: boolean;
   readonly meter: Pick<StreamMeter, "events" | "tokens">;
   readonly upstream: { pause(): void; resume(): void };
   /** Called if no more may be spent. */
@@ -40,17 +40,17 @@ export class StreamSpending {
   /** A hold of this size covers the upstream's largest answer. */
   readonly #enough: Credits;
 
-  constructor({ order, context, limited, meter, upstream, refused }: StreamSpendingParts) {
+  constructor({ order, context, isLimited, meter, upstream, refused }: StreamSpendingParts) {
     this.#order = order;
     this.#meter = meter;
     this.#upstream = upstream;
-    this.#enough = limited ? context.held : (order.mostCredits ?? order.credits);
+    this.#enough = isLimited ? context.held : (order.mostCredits ?? order.credits);
     this.#hold = new GrowingHold({
       context,
       step: order.size.stepCredits,
       most: this.#enough,
       wait: () => upstream.pause(),
-      goOn: () => upstream.resume(),
+      resume: () => upstream.resume(),
       refused,
     });
   }
@@ -60,12 +60,12 @@ export class StreamSpending {
   }
 
   /** Checks the usage after new data. @param said cost until now by the upstream's own report, if it sends one */
-  look(said: PicoUsd = 0n): void {
+  look(reported: PicoUsd = 0n): void {
     const { tokenCost, inputCost } = this.#order.size;
     if (tokenCost === 0n) return;
     const metered = inputCost + BigInt(this.#tokens()) * tokenCost;
     // Some upstreams report it once at the beginning, and then not before the end.
-    this.#hold.use(chargeOf(larger(said, metered)));
+    this.#hold.use(chargeOf(larger(reported, metered)));
   }
 
   /** Ends the checks: no more data follows. */

@@ -7,8 +7,8 @@ import type { TextProxyConfig } from "../config.ts";
 import type { CarriedPart } from "../cost/carried-part.ts";
 import { ratesAsked, termsAsked } from "../cost/charged-meters.ts";
 import type { Attempt } from "../cost/failed-attempt.ts";
-import type { AttemptStory, TextStory } from "../cost/text-line.ts";
-import { asBilled, cannotGoOn, notAsked } from "../cost/unbilled-attempt.ts";
+import type { AttemptTrace, TextTrace } from "../cost/text-line.ts";
+import { asBilled, cannotContinue, notAsked } from "../cost/unbilled-attempt.ts";
 import type { TextEvents } from "../events.ts";
 import { limitToAdd } from "../request/hold-size.ts";
 import { priceBounds } from "../request/price-bounds.ts";
@@ -32,11 +32,11 @@ export interface ProducerParts {
   readonly paid: Pick<PaidRequests<TextKinds>, "losses">;
 }
 
-export type AnswerEnd = Omit<TextStory, "attempts">;
+export type AnswerEnd = Omit<TextTrace, "attempts">;
 
 export abstract class TextProducer implements Producer<TextKinds> {
   protected readonly parts: ProducerParts;
-  readonly #attempts: AttemptStory[] = [];
+  readonly #attempts: AttemptTrace[] = [];
   #upstreamMs = 0;
 
   constructor(parts: ProducerParts) {
@@ -51,7 +51,7 @@ export abstract class TextProducer implements Producer<TextKinds> {
   }
 
   /** Attempts and end of the answer, up to now. */
-  get story(): TextStory {
+  get trace(): TextTrace {
     return { attempts: this.#attempts, ...this.ended };
   }
 
@@ -71,7 +71,7 @@ export abstract class TextProducer implements Producer<TextKinds> {
     // Price at this upstream.
     const price = tokenPriceAt(this.parts.order.price, route.provider);
     const order = this.orderAt(upstream, { ...this.parts.order, price, asked: route.provider });
-    if (order === undefined) return cannotGoOn();
+    if (order === undefined) return cannotContinue();
     const { request, size } = order;
     const { api, stream } = request;
     const added = limitToAdd(request, size, context.held);
@@ -90,24 +90,24 @@ export abstract class TextProducer implements Producer<TextKinds> {
       surplus: config.TEXT_COST_SURPLUS_PERCENT,
     };
     const breaker = upstream.breaker(route.upstreamModel);
-    const rest = (ms: number) => breaker.rest(ms);
+    const coolDown = (ms: number) => breaker.coolDown(ms);
     const stopsWithinHold = added !== undefined || (stated !== undefined && order.mostCredits === undefined);
-    const asked = { order, upstream, events, stopsWithinHold, rest };
+    const asked = { order, upstream, events, stopsWithinHold, coolDown };
     const attempt = { ...asked, terms: () => terms, carried: this.carried };
-    if (isPassedOver(breaker, this.#openAfter(route), upstreams)) {
+    if (breaker.isOpen && isPassedOver(breaker, this.#openAfter(route), upstreams)) {
       this.#attempts.push({ ...route, outcome: "not_asked", tookMs: 0 });
       return notAsked();
     }
-    const passage = breaker.enter(order.accountId);
+    const permit = breaker.enter(order.accountId);
     const began = performance.now();
     let outcome = "defect";
     try {
       const end = await this.read(attempt, context, (receiver) => {
-        const watched = new WatchedAnswer(receiver, breaker, passage, context.signal);
+        const watched = new WatchedAnswer(receiver, breaker, permit, context.signal);
         upstream.post({ api, stream, body, id: order.id, signal: context.signal }, watched);
       });
       outcome = end.kind === "delivered" ? "delivered" : end.why;
-      return this.endOf(attempt, context, asBilled(upstream, end, this.hasGiven));
+      return this.endOf(attempt, context, asBilled(upstream, end, this.hasDelivered));
     } finally {
       const tookMs = performance.now() - began;
       this.#upstreamMs += tookMs;
@@ -138,10 +138,10 @@ export abstract class TextProducer implements Producer<TextKinds> {
   protected abstract readonly ended: AnswerEnd;
 
   /** True if the client has received a part of an answer. */
-  protected abstract readonly hasGiven: boolean;
+  protected abstract readonly hasDelivered: boolean;
 
   /** Sends the end of a paid answer. @returns the answer to the request */
-  abstract give(product: TextProduct): unknown;
+  abstract deliver(product: TextProduct): unknown;
 
   /** Ends a request without an answer. @returns the end; @throws the error if no part of an answer was sent */
   abstract fail(error: unknown): unknown;

@@ -243,16 +243,16 @@ describe("a failure costs the customer nothing", () => {
 
   test("no answer in time is a 504, never sent again, and the hold stays open", async () => {
     upstream.script(() => undefined);
-    const hasty = await startRig(upstream.url, { TEXT_HEADERS_TIMEOUT_MS: "1000" });
+    const immediate = await startRig(upstream.url, { TEXT_HEADERS_TIMEOUT_MS: "1000" });
     try {
-      const response = await hasty.post("chat/completions", hello);
+      const response = await immediate.post("chat/completions", hello);
       expect(response.status).toBe(504);
       expect(JSON.parse(await response.text()).error.code).toBe("provider_timeout");
       expect(response.headers.get("x-should-retry")).toBe("false");
       expect(upstream.requests).toHaveLength(1);
-      expect(hasty.billing.state(idOf(response))).toBe(HoldState.OPEN);
+      expect(immediate.billing.state(idOf(response))).toBe(HoldState.OPEN);
     } finally {
-      await hasty.stop();
+      await immediate.stop();
     }
   });
 

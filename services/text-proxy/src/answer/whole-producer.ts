@@ -18,7 +18,7 @@ export const WHOLE_TYPE = "application/json; charset=utf-8";
 const MOST_ANSWER_BYTES = 32 * 1024 * 1024;
 
 export class WholeProducer extends TextProducer {
-  protected readonly hasGiven = false;
+  protected readonly hasDelivered = false;
 
   #finishReason = "";
 
@@ -26,7 +26,7 @@ export class WholeProducer extends TextProducer {
     return { finishReason: this.#finishReason, firstByteMs: undefined, cut: undefined };
   }
 
-  give({ last }: TextProduct): unknown {
+  deliver({ last }: TextProduct): unknown {
     const { reply, events } = this.parts;
     events.answered();
     return reply.type(WHOLE_TYPE).send(last);
@@ -50,9 +50,9 @@ export class WholeProducer extends TextProducer {
       if (loss instanceof UpstreamLoss) return lostAttempt(attempt, loss, collector.generationId);
       throw loss;
     }
-    const { status, cut, body, generationId } = collected;
+    const { status, isCut, body, generationId } = collected;
     if (status !== 200) return refusedAttempt(attempt, collected);
-    if (cut) return nonsenseAttempt(attempt, "the answer is larger than 32 MB", generationId);
+    if (isCut) return nonsenseAttempt(attempt, "the answer is larger than 32 MB", generationId);
     const { request, accountId } = attempt.order;
     const parsed = await parseLongAnswer(body, accountId);
     const answer = readWholeAnswer(request.api, attempt.upstream.kind, body, parsed);

@@ -8,10 +8,10 @@ import type { StreamMeter } from "../stream/stream-meter.ts";
 import type { TextBill } from "../text-kinds.ts";
 import type { Generation } from "../upstream/generation.ts";
 import type { Usage } from "../upstream/usage.ts";
-import { mostBelievable } from "./believed-cost.ts";
 import { metersOf, sumOf } from "./carried-part.ts";
 import { chargedMeters, costIn } from "./charged-meters.ts";
 import type { Attempt } from "./failed-attempt.ts";
+import { mostTrusted } from "./trusted-cost.ts";
 
 /** Average for English text. */
 const BYTES_PER_TOKEN = 4;
@@ -22,7 +22,7 @@ const USUAL_TOKENS_PER_IMAGE = 1_024;
 export function billOfUsage(attempt: Attempt, usage: Usage): TextBill {
   const cost = costIn(attempt.order, usage);
   const meters = chargedMeters(attempt.order, usage.meters);
-  return withCarried(attempt, cost, believed(attempt, cost, meters), meters);
+  return withCarried(attempt, cost, trusted(attempt, cost, meters), meters);
 }
 
 /** The customer also pays for the earlier parts, and their cost is already booked. */
@@ -40,7 +40,7 @@ export function billOfFound(attempt: Attempt, found: Generation | undefined, out
   const metered = meteredBill(attempt, outputTokens);
   if (found === undefined) return withCarried(attempt, metered.cost, metered.cost, metered.meters);
   const { cost, meters } = found;
-  return withCarried(attempt, cost, believed(attempt, cost, meters), meters ?? metered.meters);
+  return withCarried(attempt, cost, trusted(attempt, cost, meters), meters ?? metered.meters);
 }
 
 export function meteredBill({ order, terms }: Attempt, outputTokens: number): TextBill {
@@ -53,14 +53,10 @@ export function meteredBill({ order, terms }: Attempt, outputTokens: number): Te
   return { cost, charge: chargeOf(cost), meters };
 }
 
-function believed(
-  { order, terms, events }: Attempt,
-  cost: PicoUsd,
-  meters: TokenMeters | undefined,
-): PicoUsd {
-  const most = mostBelievable(order, terms(), meters);
+function trusted({ order, terms, events }: Attempt, cost: PicoUsd, meters: TokenMeters | undefined): PicoUsd {
+  const most = mostTrusted(order, terms(), meters);
   if (cost <= most) return cost;
-  events.notBelieved(order, cost, most);
+  events.notTrusted(order, cost, most);
   return most;
 }
 

@@ -11,8 +11,8 @@ import type { Upstream } from "../upstream/upstream.ts";
 import type { UpstreamLoss } from "../upstream/upstream-call.ts";
 import { isAboutAccount, REST_OF_KEY_MS, refusalOf } from "../upstream/upstream-refusal.ts";
 import { costOf } from "../upstream/usage.ts";
-import type { Belief } from "./believed-cost.ts";
 import type { CarriedPart } from "./carried-part.ts";
+import type { TrustTerms } from "./trusted-cost.ts";
 import { readWholeAnswer, type WholeAnswer } from "./whole-answer.ts";
 
 export interface Attempt {
@@ -22,18 +22,18 @@ export interface Attempt {
   /** Earlier parts of the answer, from other upstreams. */
   readonly carried?: CarriedPart | undefined;
   /** Returns the present hold and the largest usage. */
-  readonly terms: () => Belief;
+  readonly terms: () => TrustTerms;
   /** The upstream stops within the hold, because of a limit on its output. */
   readonly stopsWithinHold: boolean;
   /** Starts a cool-down of this many milliseconds, at the upstream's wish. */
-  readonly rest: (ms: number) => void;
+  readonly coolDown: (ms: number) => void;
 }
 
 const NOT_REACHED = "The provider of this model cannot be reached; nothing was charged.";
 const TOO_LATE = "The provider of this model did not answer in time; nothing was charged.";
 const BROKEN = "The provider of this model broke off its answer; nothing was charged.";
-const GIVEN_UP = "This answer was given up on our side before its end; nothing was charged.";
-const UNUSABLE = "The provider of this model gave no usable answer.";
+const GIVEN_UP = "The router ended this answer early; nothing was charged.";
+const UNUSABLE = "The provider of this model sent no usable answer.";
 const RETRY_MS = 1_000;
 
 /**
@@ -48,7 +48,7 @@ export function lostAttempt({ order, events }: Attempt, loss: UpstreamLoss, bill
     retryAfterMs: RETRY_MS,
     cause: loss,
   });
-  return { kind: "failed", error, cost: 0n, billId, notSent: true, fallBack: true, why, message };
+  return { kind: "failed", error, cost: 0n, billId, isUnsent: true, mayFallBack: true, why, message };
 }
 
 /** @param loss undefined if the upstream itself reported the failure */
@@ -64,31 +64,37 @@ export function lossError(loss: UpstreamLoss | undefined): ServiceError {
 
 /** Ends an attempt with an error answer. A bill within the error is its cost, at any status. */
 export function refusedAttempt(
-  { order, upstream, events, rest }: Attempt,
+  { order, upstream, events, coolDown }: Attempt,
   answer: CollectedAnswer,
 ): Failed | Unknown {
   const refusal = refusalOf(answer, (text) => upstream.redact(text));
   events.refused(order, upstream.name, answer.status, refusal);
-  const { error, outcome, elsewhere, ourFault } = refusal;
-  if (ourFault) rest(REST_OF_KEY_MS);
-  const said = { error, billId: answer.generationId, why: outcome, message: `status ${answer.status}` };
-  if (outcome === "unknown") return { kind: "unknown", ...said };
-  const usage = answer.cut
+  const { error, outcome, mayServeElsewhere, isOurFault } = refusal;
+  if (isOurFault) coolDown(REST_OF_KEY_MS);
+  const report = { error, billId: answer.generationId, why: outcome, message: `status ${answer.status}` };
+  if (outcome === "unknown") return { kind: "unknown", ...report };
+  const usage = answer.isCut
     ? undefined
     : readWholeAnswer(order.request.api, upstream.kind, answer.body)?.usage;
   const unbilled = outcome === "refused" ? 0n : undefined;
   const cost = usage === undefined ? unbilled : costOf(usage, order.price);
-  return { kind: "failed", ...said, cost, notSent: false, fallBack: outcome === "refused" && elsewhere };
+  return {
+    kind: "failed",
+    ...report,
+    cost,
+    isUnsent: false,
+    mayFallBack: outcome === "refused" && mayServeElsewhere,
+  };
 }
 
 /** @param error body of a failed answer with status 200, or data of an error event */
-export function reportRefusedAccount({ order, upstream, events, rest }: Attempt, error: Buffer): void {
+export function reportRefusedAccount({ order, upstream, events, coolDown }: Attempt, error: Buffer): void {
   if (!isAboutAccount(error)) return;
   events.accountRefused(order, upstream.name);
-  rest(REST_OF_KEY_MS);
+  coolDown(REST_OF_KEY_MS);
 }
 
-/** An answer with status 200 that says that it failed. */
+/** Returns the end of an attempt with status 200 and an error in its body. */
 export function failedAnswer(attempt: Attempt, { usage, id, bytes }: WholeAnswer, failure: string): Failed {
   reportRefusedAccount(attempt, bytes);
   const cost = usage === undefined ? undefined : costOf(usage, attempt.order.price);
@@ -102,7 +108,7 @@ export function failedAttempt(
   { cost, billId, error }: { cost: PicoUsd | undefined; billId: string; error: ServiceError },
 ): Failed {
   events.failed(order, message);
-  return { kind: "failed", error, cost, billId, notSent: false, fallBack: false, why: "failed", message };
+  return { kind: "failed", error, cost, billId, isUnsent: false, mayFallBack: false, why: "failed", message };
 }
 
 /** Ends an attempt with an unreadable answer. Its bill can only be looked up. */

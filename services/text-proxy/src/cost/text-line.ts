@@ -8,8 +8,8 @@ import type { TextOrder } from "../request/text-order.ts";
 import type { TextRequest } from "../request/text-request.ts";
 
 /** History of the attempts of a request. */
-export interface TextStory {
-  readonly attempts: readonly AttemptStory[];
+export interface TextTrace {
+  readonly attempts: readonly AttemptTrace[];
   /** The upstream's finish reason; empty if it sent none. */
   readonly finishReason: string;
   /** Milliseconds from the request's arrival to the first byte of its stream; undefined without a stream. */
@@ -18,7 +18,7 @@ export interface TextStory {
   readonly cut: ServiceError | undefined;
 }
 
-export interface AttemptStory {
+export interface AttemptTrace {
   readonly provider: string;
   readonly upstreamModel: string;
   /** One word: delivered, or the reason of the failure. */
@@ -38,30 +38,31 @@ const LONGEST_USER = 1_000;
 const QUOTE = 0x22;
 
 /** @param endedAt Unix milliseconds */
-export function textLine(order: TextOrder, story: TextStory, end: TextEnd, endedAt: number): TextLineInit {
+export function textLine(order: TextOrder, trace: TextTrace, end: TextEnd, endedAt: number): TextLineInit {
   const { id, accountId, keyId, model, request } = order;
   const tookMs = Math.round(end.tookMs);
-  const error = story.cut ?? end.error;
-  return {
-    ...{ requestId: id, accountId, spenderId: keyId, model },
+  const error = trace.cut ?? end.error;
+  const line: TextLineInit = {
+    requestId: id,
+    accountId,
+    spenderId: keyId,
+    model,
     api: request.api === "chat" ? TextApi.CHAT : TextApi.RESPONSES,
     stream: request.stream,
     beganAt: BigInt(endedAt - tookMs),
     tookMs: BigInt(tookMs),
-    ...(story.firstByteMs === undefined ? {} : { firstByteMs: whole(story.firstByteMs) }),
-    finishReason: story.finishReason,
+    finishReason: trace.finishReason,
     userTag: userOf(request),
-    ...(end.meters === undefined ? {} : { usage: usageOf(end.meters) }),
-    attempts: story.attempts.map((attempt) => ({ ...attempt, tookMs: whole(attempt.tookMs) })),
-    ...(error === undefined ? {} : errorOf(error)),
+    attempts: trace.attempts.map((attempt) => ({ ...attempt, tookMs: whole(attempt.tookMs) })),
   };
+  if (trace.firstByteMs !== undefined) line.firstByteMs = whole(trace.firstByteMs);
+  if (end.meters !== undefined) line.usage = usageOf(end.meters);
+  return error === undefined ? line : { ...line, ...errorOf(error) };
 }
 
 function errorOf(error: unknown) {
   const { reason, message } =
-    error instanceof ServiceError
-      ? error
-      : { reason: "internal_error", message: "Something went wrong on our side." };
+    error instanceof ServiceError ? error : { reason: "internal_error", message: "The router failed." };
   return { errorReason: reason, errorMessage: message };
 }
 

@@ -8,16 +8,16 @@ const FAILING = "The provider of this model is failing; nothing was charged.";
 const RETRY_MS = 1_000;
 
 /** Returns the end of an attempt at an upstream that does not accept the beginning of an answer. */
-export function cannotGoOn(): Failed {
+export function cannotContinue(): Failed {
   return {
     kind: "failed",
     error: new ServiceError("provider_error", BROKEN),
     cost: 0n,
     billId: "",
-    notSent: true,
-    fallBack: true,
+    isUnsent: true,
+    mayFallBack: true,
     why: "not_asked",
-    message: "it cannot go on with an answer",
+    message: "it cannot continue an answer",
   };
 }
 
@@ -31,8 +31,8 @@ export function notAsked(): Failed {
     error: new ServiceError("provider_unavailable", FAILING, { retryAfterMs: RETRY_MS }),
     cost: 0n,
     billId: "",
-    notSent: true,
-    fallBack: true,
+    isUnsent: true,
+    mayFallBack: true,
     why: "not_asked",
     message: "its breaker is open",
   };
@@ -44,9 +44,9 @@ export function notAsked(): Failed {
 export function asBilled<K extends Kinds>(
   { billed }: { readonly billed: boolean },
   end: AttemptEnd<K>,
-  hasGiven: boolean,
+  hasDelivered: boolean,
 ): AttemptEnd<K> {
-  return billed ? end : unbilled(end, !hasGiven);
+  return billed ? end : unbilled(end, !hasDelivered);
 }
 
 /**
@@ -61,7 +61,7 @@ function unbilled<K extends Kinds>(end: AttemptEnd<K>, mayFallBack: boolean): At
     kind: "failed",
     ...{ error, billId, why, message },
     cost: 0n,
-    notSent: end.kind === "failed" && end.notSent,
-    fallBack: mayFallBack && (isRefusal ? end.fallBack : true),
+    isUnsent: end.kind === "failed" && end.isUnsent,
+    mayFallBack: mayFallBack && (isRefusal ? end.mayFallBack : true),
   };
 }

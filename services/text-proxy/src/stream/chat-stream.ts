@@ -41,17 +41,17 @@ export const chatStream: StreamDialect = {
   failureEvent(soFar, error, usage) {
     const { type, code } = errorRow(error.reason);
     const choice = { index: 0, delta: { content: "" }, finish_reason: "error" };
-    const rest = { choices: [choice], error: { message: error.message, type, code } };
+    const tail = { choices: [choice], error: { message: error.message, type, code } };
     const used = usage === undefined ? "" : `"usage":${usage},`;
-    return Buffer.from(`data: ${head(soFar)},${used}${JSON.stringify(rest).slice(1)}\n\n`);
+    return Buffer.from(`data: ${head(soFar)},${used}${JSON.stringify(tail).slice(1)}\n\n`);
   },
 
   finishReason: (block) => lastWordAfter(FINISH_REASON, block),
 
   continuedEvent(soFar, attempt) {
     const choice = { index: 0, delta: { content: "" }, finish_reason: null };
-    const rest = JSON.stringify({ choices: [choice], continued: { attempt } });
-    return Buffer.from(`data: ${head(soFar)},${rest.slice(1)}\n\n`);
+    const tail = JSON.stringify({ choices: [choice], continued: { attempt } });
+    return Buffer.from(`data: ${head(soFar)},${tail.slice(1)}\n\n`);
   },
 
   generationId(soFar) {

@@ -17,22 +17,22 @@ afterEach(() => {
 
 /** A client that reads a piece only at the test's command. */
 class Reader extends Writable {
-  #taken: () => void = () => undefined;
+  #written: () => void = () => undefined;
 
   constructor() {
     super({ highWaterMark: 1 });
   }
 
   override _write(_chunk: Buffer, _encoding: BufferEncoding, callback: () => void): void {
-    this.#taken = callback;
+    this.#written = callback;
   }
 
   flushHeaders(): void {
     // A stream has no head, so there is no work.
   }
 
-  async take(): Promise<void> {
-    this.#taken();
+  async read(): Promise<void> {
+    this.#written();
     await passed();
   }
 }
@@ -52,7 +52,7 @@ function open() {
     client.write(PIECE);
     jest.advanceTimersByTime(ms);
     await passed();
-    if (!client.gone) await reader.take();
+    if (!client.gone) await reader.read();
   };
   return { client, source, onGone, holdBack };
 }

@@ -27,24 +27,24 @@ const cut = (bytes: Buffer, cuts: readonly number[]): Buffer[] => {
 describe("the splitter", () => {
   test("gives whole events only, and every byte in order, wherever the stream is cut", () => {
     fc.assert(
-      fc.property(stream, fc.array(fc.nat(), { maxLength: 12 }), ([events, rest], cuts) => {
-        const bytes = Buffer.from(events.join("") + rest);
+      fc.property(stream, fc.array(fc.nat(), { maxLength: 12 }), ([events, remaining], cuts) => {
+        const bytes = Buffer.from(events.join("") + remaining);
         const ends = new Set<number>();
         for (const at of events.keys()) {
           ends.add(Buffer.byteLength(events.slice(0, at + 1).join("")));
         }
         const splitter = new SseSplitter();
         const blocks: Buffer[] = [];
-        let taken = 0;
+        let passed = 0;
         for (const chunk of cut(bytes, cuts)) {
           const block = splitter.push(chunk);
           if (block === undefined) continue;
           blocks.push(block);
-          taken += block.length;
-          expect(ends.has(taken)).toBe(true);
+          passed += block.length;
+          expect(ends.has(passed)).toBe(true);
         }
-        expect(splitter.pendingBytes).toBe(bytes.length - taken);
-        expect(Buffer.concat([...blocks, splitter.rest()])).toEqual(bytes);
+        expect(splitter.pendingBytes).toBe(bytes.length - passed);
+        expect(Buffer.concat([...blocks, splitter.remaining()])).toEqual(bytes);
         expect(splitter.pendingBytes).toBe(0);
       }),
       { numRuns: 3_000 },

@@ -31,10 +31,10 @@ export class SseSplitter {
   }
 
   /** Removes and returns the remaining bytes at the stream's end: an event without its end. */
-  rest(): Buffer {
-    const rest = Buffer.concat(this.#pending);
+  remaining(): Buffer {
+    const remaining = Buffer.concat(this.#pending);
     this.#drop();
-    return rest;
+    return remaining;
   }
 
   #keep(bytes: Buffer): void {

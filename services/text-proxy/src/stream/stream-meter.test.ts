@@ -14,21 +14,28 @@ const meterOf = (api: "chat" | "responses", events: readonly string[]) => {
 const TEXT = "x".repeat(100);
 
 describe("a chat stream", () => {
-  const said = (text: string) => chatChunk({ content: text });
+  const chunkOf = (text: string) => chatChunk({ content: text });
 
   test("has the bytes of its text", () => {
-    const events = [said(""), ...Array.from({ length: 10 }, () => said(TEXT))];
+    const events = [chunkOf(""), ...Array.from({ length: 10 }, () => chunkOf(TEXT))];
     expect(meterOf("chat", events).tokens(2)).toBe(500);
     expect(meterOf("chat", [events.join("")]).tokens(2)).toBe(500);
     expect(meterOf("chat", events).events).toBe(11);
   });
 
   test("is not measured by its last chunk, its end or comments, which say nothing", () => {
-    const events = [said("a"), said("b"), ": alive\n\n", chatChunk({}), "data: [DONE]\n\n", "data: {}\n\n"];
+    const events = [
+      chunkOf("a"),
+      chunkOf("b"),
+      ": alive\n\n",
+      chatChunk({}),
+      "data: [DONE]\n\n",
+      "data: {}\n\n",
+    ];
     expect(meterOf("chat", events).tokens(1)).toBe(2);
     const spaced = 'data: {"choices": [{"delta": {}}]}\n\n';
-    expect(meterOf("chat", [said("a"), spaced]).tokens(1)).toBe(1);
-    expect(meterOf("chat", [said(""), spaced, said(TEXT)]).tokens(2)).toBe(50);
+    expect(meterOf("chat", [chunkOf("a"), spaced]).tokens(1)).toBe(1);
+    expect(meterOf("chat", [chunkOf(""), spaced, chunkOf(TEXT)]).tokens(2)).toBe(50);
   });
 
   test("whose chunks are all of a size has the most of that, whatever stands before its text", () => {
@@ -37,7 +44,7 @@ describe("a chat stream", () => {
   });
 
   test("that says all in one chunk has the most of that", () => {
-    expect(meterOf("chat", [said("x".repeat(100_000))]).tokens(2)).toBeGreaterThan(49_000);
+    expect(meterOf("chat", [chunkOf("x".repeat(100_000))]).tokens(2)).toBeGreaterThan(49_000);
   });
 
   test("of a server that speaks otherwise counts by its bytes as well", () => {
@@ -75,7 +82,7 @@ describe("a chat stream", () => {
   test("has the bytes of text whose characters are escaped, and of text that looks like an event", () => {
     const escaped = chatChunk({ content: "中" }).replace("中", "\\u4e2d");
     expect(meterOf("chat", [escaped]).tokens(1)).toBe(3);
-    expect(meterOf("chat", [said('data: {"delta":1}')])).toMatchObject({ events: 1 });
+    expect(meterOf("chat", [chunkOf('data: {"delta":1}')])).toMatchObject({ events: 1 });
   });
 });
 

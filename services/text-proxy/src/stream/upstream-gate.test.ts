@@ -3,14 +3,14 @@ import { expect, test } from "@jest/globals";
 import { UpstreamGate } from "./upstream-gate.ts";
 
 test("it waits for as long as one of several holds it back", () => {
-  const told: string[] = [];
-  const gate = new UpstreamGate({ pause: () => told.push("pause"), resume: () => told.push("resume") });
+  const calls: string[] = [];
+  const gate = new UpstreamGate({ pause: () => calls.push("pause"), resume: () => calls.push("resume") });
   const [client, money] = [gate.handle(), gate.handle()];
   client.pause();
   money.pause();
   client.resume();
   client.resume();
-  expect(told).toEqual(["pause", "pause"]);
+  expect(calls).toEqual(["pause", "pause"]);
   money.resume();
-  expect(told).toEqual(["pause", "pause", "resume"]);
+  expect(calls).toEqual(["pause", "pause", "resume"]);
 });

@@ -3,23 +3,23 @@
 import { ManualClock } from "@gr/testing";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { CircuitBreaker, type Fault, type Passage } from "./circuit-breaker.ts";
+import { CircuitBreaker, type Fault, type Permit } from "./circuit-breaker.ts";
 
 const PAUSE = 5_000;
 let clock: ManualClock;
 let breaker: CircuitBreaker;
-let told: (string | number)[];
+let events: (string | number)[];
 
 beforeEach(() => {
   clock = new ManualClock(1_000_000);
-  told = [];
+  events = [];
   breaker = new CircuitBreaker({ failures: 3, pauseMs: PAUSE }, () => clock.now(), {
-    opened: (pauseMs) => told.push(pauseMs),
-    closed: () => told.push("closed"),
+    opened: (pauseMs) => events.push(pauseMs),
+    closed: () => events.push("closed"),
   });
 });
 
-const enter = (account = "a"): Passage => breaker.enter(account);
+const enter = (account = "a"): Permit => breaker.enter(account);
 function fail(times: number, fault: Fault = "upstream", account = "a"): void {
   for (let time = 0; time < times; time += 1) enter(account).failed(fault);
 }
@@ -29,12 +29,12 @@ describe("a breaker", () => {
     fail(2);
     enter().succeeded();
     fail(2);
-    enter().left();
+    enter().ignored();
     expect(breaker.isOpen).toBe(false);
     fail(1);
     expect(breaker.isOpen).toBe(true);
     expect(breaker.waitMs).toBe(PAUSE);
-    expect(told).toEqual([PAUSE]);
+    expect(events).toEqual([PAUSE]);
   });
 
   test("lets one request try it after its pause, and closes when that is answered", () => {
@@ -45,7 +45,7 @@ describe("a breaker", () => {
     expect(breaker.waitMs).toBeGreaterThan(0);
     probe.succeeded();
     expect(breaker.waitMs).toBe(0);
-    expect(told).toEqual([PAUSE, "closed"]);
+    expect(events).toEqual([PAUSE, "closed"]);
     fail(2);
     expect(breaker.isOpen).toBe(false);
   });
@@ -66,7 +66,7 @@ describe("a breaker", () => {
   test("has the next request try it when the first one says nothing", () => {
     fail(3);
     clock.advance(PAUSE);
-    enter().left();
+    enter().ignored();
     enter().succeeded();
     expect(breaker.isOpen).toBe(false);
   });
@@ -103,12 +103,12 @@ describe("a breaker", () => {
   test("is open after a run of failures exactly when the run speaks of the upstream or is of several accounts", () => {
     const word = fc.record({
       account: fc.constantFrom("a", "b", "c"),
-      end: fc.constantFrom<Fault | "succeeded" | "left">(
+      end: fc.constantFrom<Fault | "succeeded" | "ignored">(
         "upstream",
         "unclear",
         "unclear",
         "succeeded",
-        "left",
+        "ignored",
       ),
     });
     fc.assert(
@@ -119,11 +119,11 @@ describe("a breaker", () => {
         });
         let run: { account: string; end: string }[] = [];
         for (const { account, end } of words) {
-          const passage = tried.enter(account);
-          if (end === "left" || end === "succeeded") passage[end]();
-          else passage.failed(end);
+          const permit = tried.enter(account);
+          if (end === "ignored" || end === "succeeded") permit[end]();
+          else permit.failed(end);
           if (end === "succeeded") run = [];
-          else if (end !== "left") run.push({ account, end });
+          else if (end !== "ignored") run.push({ account, end });
           const ofUpstream = run.filter((each) => each.end === "upstream").length;
           const accounts = new Set(run.map((each) => each.account)).size;
           expect(tried.isOpen).toBe(ofUpstream >= 3 || (accounts >= 2 && run.length >= 3));
@@ -145,19 +145,19 @@ describe("a breaker", () => {
   });
 
   test("hears the first word of each request", () => {
-    const passage = enter();
-    passage.succeeded();
-    passage.failed("upstream");
+    const permit = enter();
+    permit.succeeded();
+    permit.failed("upstream");
     fail(2);
     expect(breaker.isOpen).toBe(false);
   });
 });
 
 test("an upstream that asks to be left alone is the last choice for so long, and may be asked all the same", () => {
-  breaker.rest(2_000);
-  breaker.rest(1_000);
-  expect(breaker.rests).toBe(true);
-  enter().left();
+  breaker.coolDown(2_000);
+  breaker.coolDown(1_000);
+  expect(breaker.isCooling).toBe(true);
+  enter().ignored();
   clock.advance(2_000);
-  expect(breaker.rests).toBe(false);
+  expect(breaker.isCooling).toBe(false);
 });

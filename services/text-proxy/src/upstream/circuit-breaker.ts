@@ -22,11 +22,51 @@ export interface BreakerEvents {
 export type Fault = "upstream" | "unclear";
 
 /** One running request. Only the first call counts. */
-export interface Passage {
+export interface Permit {
   succeeded(): void;
   failed(fault: Fault): void;
   /** The end of this request is no sign of the upstream's state. */
-  left(): void;
+  ignored(): void;
+}
+
+type PermitEnd = Fault | "succeeded" | "ignored";
+
+class EnteredPermit implements Permit {
+  readonly account: string;
+  readonly isProbe: boolean;
+  readonly era: number;
+  readonly #ended: (permit: EnteredPermit, end: PermitEnd) => void;
+  #isOver = false;
+
+  constructor(
+    ended: (permit: EnteredPermit, end: PermitEnd) => void,
+    account: string,
+    isProbe: boolean,
+    era: number,
+  ) {
+    this.#ended = ended;
+    this.account = account;
+    this.isProbe = isProbe;
+    this.era = era;
+  }
+
+  succeeded(): void {
+    this.#end("succeeded");
+  }
+
+  failed(fault: Fault): void {
+    this.#end(fault);
+  }
+
+  ignored(): void {
+    this.#end("ignored");
+  }
+
+  #end(end: PermitEnd): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#ended(this, end);
+  }
 }
 
 /** Failures in a row. */
@@ -49,8 +89,8 @@ export class CircuitBreaker {
   /** Unix milliseconds of the next probe; undefined while the breaker is closed. */
   #openUntil: number | undefined;
   #pauseMs = 0;
-  #restsUntil = 0;
-  #probe: Passage | undefined;
+  #coolUntil = 0;
+  #probe: Permit | undefined;
   /** Number of changes: the end of a request that was sent before the last change does not count. */
   #era = 0;
 
@@ -73,45 +113,32 @@ export class CircuitBreaker {
   }
 
   /** Returns true if another upstream is preferred now. */
-  get rests(): boolean {
-    return this.#restsUntil > this.#now();
+  get isCooling(): boolean {
+    return this.#coolUntil > this.#now();
   }
 
   /** Starts a cool-down at the upstream's wish. */
-  rest(ms: number): void {
-    this.#restsUntil = Math.max(this.#restsUntil, this.#now() + ms);
+  coolDown(ms: number): void {
+    this.#coolUntil = Math.max(this.#coolUntil, this.#now() + ms);
   }
 
   /** Counts a request of an account, also while the breaker is open. */
-  enter(account: string): Passage {
+  enter(account: string): Permit {
     const isProbe = this.isOpen && this.waitMs === 0;
-    const passage = this.#passage(account, isProbe);
-    if (isProbe) this.#probe = passage;
-    return passage;
+    const permit = new EnteredPermit(this.#ended, account, isProbe, this.#era);
+    if (isProbe) this.#probe = permit;
+    return permit;
   }
 
-  #passage(account: string, isProbe: boolean): Passage {
-    const era = this.#era;
-    let over = false;
-    const once = (act: () => void) => {
-      if (over) return;
-      over = true;
-      if (era === this.#era) act();
-    };
-    return {
-      succeeded: () => once(() => this.#succeed()),
-      failed: (fault) =>
-        once(() => {
-          if (!this.isOpen) this.#count(account, fault);
-          // An unclear failure of a probe lengthens no pause: one account could do that to all.
-          else if (isProbe) this.#open(fault === "upstream" ? this.#pauseMs * 2 : this.#pauseMs);
-        }),
-      left: () =>
-        once(() => {
-          if (isProbe) this.#probe = undefined;
-        }),
-    };
-  }
+  readonly #ended = ({ account, isProbe, era }: EnteredPermit, end: PermitEnd): void => {
+    if (era !== this.#era) return;
+    if (end === "succeeded") this.#succeed();
+    else if (end === "ignored") {
+      if (isProbe) this.#probe = undefined;
+    } else if (!this.isOpen) this.#count(account, end);
+    // An unclear failure of a probe lengthens no pause: one account could do that to all.
+    else if (isProbe) this.#open(end === "upstream" ? this.#pauseMs * 2 : this.#pauseMs);
+  };
 
   #succeed(): void {
     if (this.isOpen) this.#close();
@@ -144,7 +171,7 @@ export class CircuitBreaker {
     this.#era += 1;
     this.#probe = undefined;
     this.#openUntil = undefined;
-    this.#restsUntil = 0;
+    this.#coolUntil = 0;
     this.#events.closed();
   }
 }

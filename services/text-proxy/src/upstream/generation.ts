@@ -22,10 +22,10 @@ export function readGeneration(
   const data = isObject(body) ? body["data"] : undefined;
   const member = isObject(data) ? findMember(json, scanObject(json), "data") : undefined;
   if (!isObject(data) || member === undefined) return undefined;
-  const said = read(data, amountsIn(json, scanObject(json, member.valueStart)));
-  const cost = said && boundedCost(said.cost);
-  if (said === undefined || cost === undefined) return undefined;
-  const { inputTokens, outputTokens } = said;
+  const report = read(data, amountsIn(json, scanObject(json, member.valueStart)));
+  const cost = report && boundedCost(report.cost);
+  if (report === undefined || cost === undefined) return undefined;
+  const { inputTokens, outputTokens } = report;
   const counted = isTokenCount(inputTokens) && isTokenCount(outputTokens);
   return { cost, meters: counted ? { inputTokens, outputTokens } : undefined };
 }

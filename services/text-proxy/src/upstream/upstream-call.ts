@@ -59,7 +59,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
     this.#receiver = receiver;
     this.#total = setTimeout(expire, totalMs, this);
     this.#signal = signal;
-    signal.addEventListener("abort", this.#giveUp);
+    signal.addEventListener("abort", this.#cancel);
   }
 
   /** Stops reading; the connection's backpressure stops the upstream. */
@@ -80,12 +80,12 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
 
   expire(): void {
     this.#expired = true;
-    this.abort(new Error("the upstream's answer took longer than it may in total"));
+    this.abort(new Error("the upstream's answer exceeded its total time limit"));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#over) controller.abort(new Error("given up before it was sent"));
+    if (this.#over) controller.abort(new Error("cancelled before it was sent"));
     else this.#sent = true;
   }
 
@@ -96,7 +96,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#within(giveData, this.#receiver, chunk);
+    this.#within(deliverData, this.#receiver, chunk);
   }
 
   onResponseEnd(): void {
@@ -120,19 +120,19 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
     return TIMEOUTS.has((error as NodeJS.ErrnoException).code) ? "timeout" : "broken";
   }
 
-  readonly #giveUp = (): void => this.abort(this.#signal.reason);
+  readonly #cancel = (): void => this.abort(this.#signal.reason);
 
   /** Returns false if the call had ended before. */
   #finish(): boolean {
     if (this.#over) return false;
     this.#over = true;
     clearTimeout(this.#total);
-    this.#signal.removeEventListener("abort", this.#giveUp);
+    this.#signal.removeEventListener("abort", this.#cancel);
     return true;
   }
 }
 
-function giveData(receiver: AnswerReceiver, chunk: Buffer): void {
+function deliverData(receiver: AnswerReceiver, chunk: Buffer): void {
   receiver.data(chunk);
 }
 

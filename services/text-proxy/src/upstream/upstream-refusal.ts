@@ -16,9 +16,9 @@ export interface Refusal {
    */
   readonly outcome: "refused" | "failed" | "unknown";
   /** The reason of the refusal may not apply at another provider. */
-  readonly elsewhere: boolean;
+  readonly mayServeElsewhere: boolean;
   /** Our own credentials or credit are refused: an operator must act. */
-  readonly ourFault: boolean;
+  readonly isOurFault: boolean;
 }
 
 const LONGEST_MESSAGE = 500;
@@ -45,16 +45,21 @@ export function refusalOf(answer: CollectedAnswer, redact: (text: string) => str
   if (meaning === "policy") {
     const words = message ?? "The provider refused the request by its content policy.";
     const error = new ServiceError("content_policy_violation", words);
-    return { error, outcome, elsewhere: false, ourFault: false };
+    return { error, outcome, mayServeElsewhere: false, isOurFault: false };
   }
-  const ourFault = meaning === "account" || status === 401 || status === 402 || status === 403;
-  const elsewhere = ourFault || meaning !== undefined || isRefusedHere(status);
-  return { error: ourFault ? notServed() : errorOf(answer, meaning, message), outcome, elsewhere, ourFault };
+  const isOurFault = meaning === "account" || status === 401 || status === 402 || status === 403;
+  const mayServeElsewhere = isOurFault || meaning !== undefined || isRefusedHere(status);
+  return {
+    error: isOurFault ? notServed() : errorOf(answer, meaning, message),
+    outcome,
+    mayServeElsewhere,
+    isOurFault,
+  };
 }
 
 /** Our account is no concern of the client's: other routes were already called. */
 function notServed(): ServiceError {
-  const words = "No provider of this model takes requests at the moment; try again later.";
+  const words = "No provider of this model accepts requests at the moment; try again later.";
   return new ServiceError("provider_unavailable", words, { retryAfterMs: REST_OF_KEY_MS });
 }
 
@@ -74,7 +79,7 @@ function errorOf(
   message: string | undefined,
 ): ServiceError {
   if (meaning === "unknown model") {
-    return new ServiceError("provider_error", "The provider of this model does not know it.");
+    return new ServiceError("provider_error", "The provider of this model does not offer it.");
   }
   const fitsNoHost = status === 404 && message?.startsWith(NO_HOST) === true;
   if (meaning !== "load" && (fitsNoHost || status === 400 || status === 413 || status === 422)) {
@@ -122,11 +127,11 @@ export function readEnvelope(body: Buffer): JsonObject | undefined {
 }
 
 function messageOf({ message }: JsonObject): string {
-  return typeof message === "string" && message !== "" ? message : "The provider gave no reason.";
+  return typeof message === "string" && message !== "" ? message : "The provider sent no reason.";
 }
 
 /** Cool-down in milliseconds, in which another upstream is preferred; undefined if the status demands none. */
-export function restOf(status: number, headers: IncomingHttpHeaders): number | undefined {
+export function coolDownOf(status: number, headers: IncomingHttpHeaders): number | undefined {
   if (status === 401 || status === 402) return REST_OF_KEY_MS;
   return status === 429 || status === 503 ? retryAfterMs(headers["retry-after"]) : undefined;
 }

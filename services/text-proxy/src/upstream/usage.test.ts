@@ -58,7 +58,7 @@ describe("the cost", () => {
   test.each(["10000.000000000001", "40500", "9000000", '"40500"'])(
     "%s counts as 10,000 USD, which closes the route",
     (text) => {
-      expect(read(withCost(text))).toMatchObject({ reportedCost: 10n ** 16n, saysCost: false });
+      expect(read(withCost(text))).toMatchObject({ reportedCost: 10n ** 16n, reportsCost: false });
     },
   );
 
@@ -81,7 +81,7 @@ describe("the cost", () => {
       '{"prompt_tokens":1,"completion_tokens":1,"cost":0.05,"is_byok":true,"cost_details":{"upstream_inference_cost":1e-7}}',
     );
     expect(usage?.reportedCost).toBe(50_000_100_000n);
-    expect(usage?.saysCost).toBe(false);
+    expect(usage?.reportsCost).toBe(false);
   });
 });
 
@@ -159,9 +159,9 @@ describe("counts", () => {
       return read === undefined ? undefined : costOf(read, rates);
     };
     const input = 900n * 3n + 10n * 1n + 20n * 11n + 30n * 13n + 40n * 17n;
-    const made = 720n * 5n + 50n * 7n + 60n * 19n + 70n * 23n;
-    expect(readIn("")).toBe(input + made + 1_000n + 10_000n);
-    expect(readIn(',"server_tool_use":{"web_search_requests":4}')).toBe(input + made + 1_000n + 40_000n);
+    const written = 720n * 5n + 50n * 7n + 60n * 19n + 70n * 23n;
+    expect(readIn("")).toBe(input + written + 1_000n + 10_000n);
+    expect(readIn(',"server_tool_use":{"web_search_requests":4}')).toBe(input + written + 1_000n + 40_000n);
     expect(readIn(',"server_tool_use":{"web_search_requests":-4}')).toBeUndefined();
   });
 

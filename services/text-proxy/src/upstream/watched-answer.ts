@@ -2,9 +2,9 @@
 // Errors below 500 belong to the request and do not count, except 408. An error counts only after its body:
 // an error in the provider's own format may be the fault of the request.
 import type { IncomingHttpHeaders } from "node:http";
-import type { CircuitBreaker, Passage } from "./circuit-breaker.ts";
+import type { CircuitBreaker, Permit } from "./circuit-breaker.ts";
 import type { AnswerReceiver, UpstreamCall, UpstreamLoss } from "./upstream-call.ts";
-import { readEnvelope, restOf } from "./upstream-refusal.ts";
+import { coolDownOf, readEnvelope } from "./upstream-refusal.ts";
 
 /** Bytes of an error's body; an error in the provider's format is far shorter. */
 const MOST_ERROR_BYTES = 64 * 1024;
@@ -12,26 +12,26 @@ const MOST_ERROR_BYTES = 64 * 1024;
 export class WatchedAnswer implements AnswerReceiver {
   readonly #receiver: AnswerReceiver;
   readonly #breaker: CircuitBreaker;
-  readonly #passage: Passage;
+  readonly #permit: Permit;
   readonly #signal: AbortSignal;
   /** Body of an error; undefined for other answers. */
   #error: Buffer[] | undefined;
   #errorBytes = 0;
 
   /** @param signal aborted when this process ends the request */
-  constructor(receiver: AnswerReceiver, breaker: CircuitBreaker, passage: Passage, signal: AbortSignal) {
+  constructor(receiver: AnswerReceiver, breaker: CircuitBreaker, permit: Permit, signal: AbortSignal) {
     this.#receiver = receiver;
     this.#breaker = breaker;
-    this.#passage = passage;
+    this.#permit = permit;
     this.#signal = signal;
   }
 
   head(call: UpstreamCall, status: number, headers: IncomingHttpHeaders): void {
-    const rest = restOf(status, headers);
-    if (rest !== undefined) this.#breaker.rest(rest);
-    if (status === 200) this.#passage.succeeded();
+    const coolDown = coolDownOf(status, headers);
+    if (coolDown !== undefined) this.#breaker.coolDown(coolDown);
+    if (status === 200) this.#permit.succeeded();
     else if (status >= 500 || status === 408) this.#error = [];
-    else this.#passage.left();
+    else this.#permit.ignored();
     this.#receiver.head(call, status, headers);
   }
 
@@ -45,14 +45,14 @@ export class WatchedAnswer implements AnswerReceiver {
     if (this.#error !== undefined) {
       const isProper =
         this.#errorBytes <= MOST_ERROR_BYTES && readEnvelope(Buffer.concat(this.#error)) !== undefined;
-      this.#passage.failed(isProper ? "unclear" : "upstream");
+      this.#permit.failed(isProper ? "unclear" : "upstream");
     }
     this.#receiver.end();
   }
 
   lost(loss: UpstreamLoss): void {
-    if (this.#signal.aborted) this.#passage.left();
-    else this.#passage.failed("upstream");
+    if (this.#signal.aborted) this.#permit.ignored();
+    else this.#permit.failed("upstream");
     this.#receiver.lost(loss);
   }
 }

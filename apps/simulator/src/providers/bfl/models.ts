@@ -47,7 +47,7 @@ export interface BflModel {
 const sized = z.strictObject({ ...common, ...pixels });
 const kontext = z.strictObject({ ...common, ...ratio, input_image: picture.optional() });
 
-const made = (request: BflModel["request"], price: PriceRule): BflModel => ({
+const modelOf = (request: BflModel["request"], price: PriceRule): BflModel => ({
   kind: "image",
   request,
   price,
@@ -62,18 +62,18 @@ const film = {
 };
 
 export const BFL_MODELS: ReadonlyMap<string, BflModel> = new Map<string, BflModel>([
-  ["flux-2-pro", made(sized, byArea("0.03", "0.015"))],
-  ["flux-2-max", made(sized, byArea("0.07", "0.03"))],
-  ["flux-2-flex", made(sized, byArea("0.05", "0.05"))],
-  ["flux-2-klein-4b", made(sized, byArea("0.014", "0.001"))],
-  ["flux-2-klein-9b", made(sized, byArea("0.015", "0.002"))],
-  ["flux-kontext-pro", made(kontext, each("0.04"))],
-  ["flux-kontext-max", made(kontext, each("0.08"))],
-  ["flux-pro-1.1", made(sized, each("0.04"))],
-  ["flux-pro-1.1-ultra", made(z.strictObject({ ...common, ...ratio }), each("0.06"))],
+  ["flux-2-pro", modelOf(sized, byArea("0.03", "0.015"))],
+  ["flux-2-max", modelOf(sized, byArea("0.07", "0.03"))],
+  ["flux-2-flex", modelOf(sized, byArea("0.05", "0.05"))],
+  ["flux-2-klein-4b", modelOf(sized, byArea("0.014", "0.001"))],
+  ["flux-2-klein-9b", modelOf(sized, byArea("0.015", "0.002"))],
+  ["flux-kontext-pro", modelOf(kontext, each("0.04"))],
+  ["flux-kontext-max", modelOf(kontext, each("0.08"))],
+  ["flux-pro-1.1", modelOf(sized, each("0.04"))],
+  ["flux-pro-1.1-ultra", modelOf(z.strictObject({ ...common, ...ratio }), each("0.06"))],
   [
     "flux-pro-1.0-fill",
-    made(z.strictObject({ ...common, image: picture, mask: picture.optional() }), each("0.05")),
+    modelOf(z.strictObject({ ...common, image: picture, mask: picture.optional() }), each("0.05")),
   ],
   [
     "flux-3-video",

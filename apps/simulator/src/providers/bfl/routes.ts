@@ -62,7 +62,7 @@ export function bflRoutes(media: MediaRoom) {
               ? { kind: "video", seconds }
               : { kind: "image", count: 1, format: asked.output_format ?? "jpeg" },
           inputs: inputsOf(asked),
-          bill: (made) => ({ picoUsd: price * BigInt(made) }),
+          bill: (result) => ({ picoUsd: price * BigInt(result) }),
         },
         reply,
       );

@@ -13,11 +13,11 @@ export interface SeedreamModel {
   readonly furtherInput: PicoUsd;
 }
 
-export type VideoResolution = "480p" | "720p" | "1080p" | "4k";
+export type BytePlusResolution = "480p" | "720p" | "1080p" | "4k";
 
 export interface SeedanceModel {
   /** Price of a token, by resolution. */
-  readonly prices: Readonly<Partial<Record<VideoResolution, PicoUsd>>>;
+  readonly prices: Readonly<Partial<Record<BytePlusResolution, PicoUsd>>>;
   readonly sizes: Readonly<Record<string, readonly [number, number]>>;
   readonly seconds: readonly [least: number, most: number];
   readonly hasAudio: boolean;

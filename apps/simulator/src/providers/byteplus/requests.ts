@@ -41,13 +41,13 @@ const videoSchema = z.strictObject({
   watermark: z.boolean().default(false),
 });
 
-export interface ImageRequest {
+export interface BytePlusImageRequest {
   readonly order: MediaOrder;
   readonly format: "url" | "b64_json";
 }
 
 /** @throws Refusal */
-export function readImageRequest(body: unknown, requestId: string): ImageRequest {
+export function readImageRequest(body: unknown, requestId: string): BytePlusImageRequest {
   const asked = readBody(imageSchema, body);
   const model = IMAGE_MODELS.get(asked.model);
   if (model === undefined) throw unknownModel(asked.model);

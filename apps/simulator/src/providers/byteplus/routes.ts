@@ -38,14 +38,14 @@ export function bytePlusRoutes(media: MediaRoom) {
 
     app.post("/images/generations", async (request, reply) => {
       const { order, format } = readImageRequest(request.body, requestIdOf(request));
-      const made = await media.make(order, reply);
-      if (made === undefined) return reply;
+      const count = await media.generate(order, reply);
+      if (count === undefined) return reply;
       const size = `${order.size.width}x${order.size.height}`;
-      const data = made.files.map((file) => ({
+      const data = count.files.map((file) => ({
         ...(format === "url" ? { url: linkTo(request, file) } : { b64_json: file.bytes.toString("base64") }),
         size,
       }));
-      const { outputTokens = 0 } = made.billed;
+      const { outputTokens = 0 } = count.billed;
       const usage = {
         generated_images: data.length,
         output_tokens: outputTokens,

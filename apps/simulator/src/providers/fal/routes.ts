@@ -95,11 +95,13 @@ function orderOf(path: string, model: FalModel, asked: FalRequest, request: Fast
     size,
     wanted: kind === "video" ? { kind, seconds } : { kind, count: asked.num_images ?? 1, format },
     inputs: inputsOf(asked),
-    bill: (made) => {
+    bill: (result) => {
       const { picoUsd, inputTokens = 0, outputTokens = 0 } = one();
       return {
-        picoUsd: picoUsd * BigInt(made),
-        ...(price === "tokens" ? { inputTokens: inputTokens * made, outputTokens: outputTokens * made } : {}),
+        picoUsd: picoUsd * BigInt(result),
+        ...(price === "tokens"
+          ? { inputTokens: inputTokens * result, outputTokens: outputTokens * result }
+          : {}),
       };
     },
   };
@@ -133,10 +135,10 @@ function sendResult(job: JobView, request: FastifyRequest, reply: FastifyReply):
 
 function resultOf({ order, billed, files }: JobView, [url]: readonly string[]): object {
   const [file] = files;
-  const made = { url, content_type: file?.type, file_size: file?.bytes.length };
-  if (order.wanted.kind === "video") return { video: { ...made, file_name: file?.name }, seed: 42 };
+  const result = { url, content_type: file?.type, file_size: file?.bytes.length };
+  if (order.wanted.kind === "video") return { video: { ...result, file_name: file?.name }, seed: 42 };
   return {
-    images: url === undefined ? [] : [{ ...made, ...order.size }],
+    images: url === undefined ? [] : [{ ...result, ...order.size }],
     seed: 42,
     has_nsfw_concepts: [false],
     prompt: order.prompt,

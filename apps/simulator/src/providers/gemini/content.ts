@@ -1,7 +1,7 @@
 // Google's generateContent, as far as it generates pictures.
 import { z } from "zod";
 import type { MediaOrder } from "../../media/media-order.ts";
-import type { Made } from "../../media/media-room.ts";
+import type { MediaResult } from "../../media/media-room.ts";
 import { sizeOfShape } from "../../media/ratio-size.ts";
 import { readBody } from "../../media/read-body.ts";
 import { Refusal, unknownModel } from "../../request/refusal.ts";
@@ -74,7 +74,7 @@ function invalid(field: string, value: string): Refusal {
   return new Refusal("invalid", `Invalid value at '${path}': "${value}"`, path);
 }
 
-export function contentAnswer({ order, textTokens }: ContentRequest, { files, billed }: Made): object {
+export function contentAnswer({ order, textTokens }: ContentRequest, { files, billed }: MediaResult): object {
   const { inputTokens = 0, outputTokens = 0 } = billed;
   const parts = files.map(({ type, bytes }) => ({
     inlineData: { mimeType: type, data: bytes.toString("base64") },

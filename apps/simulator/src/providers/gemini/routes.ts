@@ -32,8 +32,8 @@ export function geminiRoutes(media: MediaRoom) {
       const { call } = request.params;
       if (!call.endsWith(GENERATE)) return sendCaptured(reply, "gemini/not-found");
       const asked = readContentRequest(call.slice(0, -GENERATE.length), request.body, requestIdOf(request));
-      const made = await media.make(asked.order, reply);
-      return made === undefined ? reply : reply.send(contentAnswer(asked, made));
+      const count = await media.generate(asked.order, reply);
+      return count === undefined ? reply : reply.send(contentAnswer(asked, count));
     });
 
     app.post("/interactions", (request, reply) => {

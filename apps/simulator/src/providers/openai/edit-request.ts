@@ -2,7 +2,7 @@
 // the same pictures and masks as OpenAI, with the same strictness.
 import { Refusal } from "../../request/refusal.ts";
 import { missing } from "../../request/request-fields.ts";
-import { type ImageRequest, type InputImage, readImageRequest } from "./image-request.ts";
+import { type InputImage, type OpenAiImageRequest, readImageRequest } from "./image-request.ts";
 
 type FormValue = NonNullable<ReturnType<FormData["get"]>>;
 
@@ -14,7 +14,7 @@ const FILES: ReadonlySet<string> = new Set(["image", "image[]", "mask"]);
 const INTEGERS: ReadonlySet<string> = new Set(["n", "output_compression", "partial_images"]);
 
 /** Throws a `Refusal`. */
-export async function readEditRequest(contentType: string, body: Buffer): Promise<ImageRequest> {
+export async function readEditRequest(contentType: string, body: Buffer): Promise<OpenAiImageRequest> {
   const form = await parseForm(contentType, body);
   const fields: Record<string, unknown> = {};
   for (const [name, value] of form) {

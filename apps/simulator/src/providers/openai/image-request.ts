@@ -5,7 +5,7 @@ import { Refusal, unknownModel } from "../../request/refusal.ts";
 import { isObject, type JsonObject, missing, wrongType } from "../../request/request-fields.ts";
 import { IMAGE_MODELS, type ImageModel } from "../../text/models.ts";
 
-export interface ImageRequest {
+export interface OpenAiImageRequest {
   readonly model: ImageModel;
   readonly prompt: string;
   readonly count: number;
@@ -49,7 +49,7 @@ const LONGEST_PROMPT = 32_000;
 const MOST_IMAGES = 10;
 
 /** @param more further allowed fields. Throws a `Refusal`. */
-export function readImageRequest(body: unknown, more: readonly string[] = []): ImageRequest {
+export function readImageRequest(body: unknown, more: readonly string[] = []): OpenAiImageRequest {
   if (!isObject(body)) throw new Refusal("invalid", "The request body must be a JSON object.");
   const model = readModel(body);
   for (const field of Object.keys(body)) {

@@ -3,10 +3,10 @@
 import type { PicoUsd } from "../../bill/prices.ts";
 import { inputImageTokens } from "../../media/image-size.ts";
 import type { MediaOrder } from "../../media/media-order.ts";
-import type { Made } from "../../media/media-room.ts";
+import type { MediaResult } from "../../media/media-room.ts";
 import { unixSeconds } from "../../request/simulation.ts";
 import { promptTokens } from "../../text/tokens.ts";
-import type { ImageRequest } from "./image-request.ts";
+import type { OpenAiImageRequest } from "./image-request.ts";
 
 /** Tokens of a whole request: each of its images is billed as a single request. */
 interface ImageUsage {
@@ -16,19 +16,19 @@ interface ImageUsage {
   readonly imageTokens: number;
 }
 
-function imageUsage(request: ImageRequest, made: number): ImageUsage {
+function imageUsage(request: OpenAiImageRequest, delivered: number): ImageUsage {
   return {
-    textTokens: promptTokens(request.prompt) * made,
-    inputImageTokens: request.inputs.reduce((sum, input) => sum + inputImageTokens(input), 0) * made,
-    imageTokens: request.tokens * made,
+    textTokens: promptTokens(request.prompt) * delivered,
+    inputImageTokens: request.inputs.reduce((sum, input) => sum + inputImageTokens(input), 0) * delivered,
+    imageTokens: request.tokens * delivered,
   };
 }
 
-function imageCost(request: ImageRequest, made: number, usage: ImageUsage): PicoUsd {
+function imageCost(request: OpenAiImageRequest, delivered: number, usage: ImageUsage): PicoUsd {
   const { price } = request.model;
   if (price.per === "image") {
     const inputs = (price.input ?? 0n) * BigInt(request.inputs.length);
-    return (price.amount + inputs) * BigInt(made);
+    return (price.amount + inputs) * BigInt(delivered);
   }
   return (
     price.textInput * BigInt(usage.textTokens) +
@@ -38,7 +38,7 @@ function imageCost(request: ImageRequest, made: number, usage: ImageUsage): Pico
 }
 
 /** `requestId` is the request's id on the bill. */
-export function imageOrder(request: ImageRequest, requestId: string): MediaOrder {
+export function imageOrder(request: OpenAiImageRequest, requestId: string): MediaOrder {
   const { model, prompt, size, count, format, compression, background, inputs, mask } = request;
   return {
     model: model.id,
@@ -49,10 +49,10 @@ export function imageOrder(request: ImageRequest, requestId: string): MediaOrder
     wanted: { kind: "image", count, format, compression, transparent: background === "transparent" },
     inputs: [...inputs, ...(mask === undefined ? [] : [mask])].map(({ bytes }) => bytes),
     fault: model.fault,
-    bill: (made) => {
-      const usage = imageUsage(request, made);
+    bill: (delivered) => {
+      const usage = imageUsage(request, delivered);
       return {
-        picoUsd: imageCost(request, made, usage),
+        picoUsd: imageCost(request, delivered, usage),
         inputTokens: usage.textTokens + usage.inputImageTokens,
         outputTokens: usage.imageTokens,
       };
@@ -61,7 +61,7 @@ export function imageOrder(request: ImageRequest, requestId: string): MediaOrder
 }
 
 /** The body of the answer, as text: pictures are large. */
-export function imageAnswer(request: ImageRequest, { files }: Made): string {
+export function imageAnswer(request: OpenAiImageRequest, { files }: MediaResult): string {
   const data = files.map(({ bytes }) => `{"b64_json":"${bytes.toString("base64")}"}`).join(",");
   return (
     `{"created":${unixSeconds()},"background":"${request.background}","data":[${data}],` +

@@ -13,7 +13,7 @@ import { type CostsQuery, costsAnswer } from "./costs.ts";
 import { readEditRequest } from "./edit-request.ts";
 import { openAiErrorHandler, sendOpenAiError } from "./errors.ts";
 import { answerHeaders } from "./headers.ts";
-import { type ImageRequest, readImageRequest } from "./image-request.ts";
+import { type OpenAiImageRequest, readImageRequest } from "./image-request.ts";
 import { imageAnswer, imageOrder } from "./images.ts";
 import { checkPreviousResponse, openAiChat, openAiResponses } from "./text-wires.ts";
 
@@ -57,12 +57,12 @@ export function openAiRoutes(simulation: Simulation, media: MediaRoom, statement
       return startExchange(simulation, openAiResponses, ids, body, reply.raw, () => reply.hijack());
     });
 
-    const answerImages = async (asked: ImageRequest, request: FastifyRequest, reply: FastifyReply) => {
+    const answerImages = async (asked: OpenAiImageRequest, request: FastifyRequest, reply: FastifyReply) => {
       const ownId = `req_${uniqueHex(32)}`;
       const order = imageOrder(asked, callerRequestId(request.headers) ?? ownId);
-      const made = await media.make(order, reply);
-      if (made === undefined) return reply;
-      return reply.headers(answerHeaders(ownId)).type("application/json").send(imageAnswer(asked, made));
+      const count = await media.generate(order, reply);
+      if (count === undefined) return reply;
+      return reply.headers(answerHeaders(ownId)).type("application/json").send(imageAnswer(asked, count));
     };
 
     app.post("/images/generations", async (request, reply) =>

@@ -105,7 +105,7 @@ export function readVideoOrder(body: unknown, requestId: string): MediaOrder {
     wanted: { kind: "video", seconds },
     inputs,
     fault: model.fault,
-    bill: (made) => ({ picoUsd: model.pricePerSecond * BigInt(seconds) * BigInt(made) }),
+    bill: (delivered) => ({ picoUsd: model.pricePerSecond * BigInt(seconds) * BigInt(delivered) }),
   };
 }
 

@@ -24,12 +24,12 @@ export function openRouterMediaRoutes(media: MediaRoom) {
   return async (app: FastifyInstance): Promise<void> => {
     app.post("/images", async (request, reply) => {
       const requestId = callerRequestId(request.headers) ?? `gen-${unixSeconds()}-${uniqueHex(20)}`;
-      const made = await media.make(readImageOrder(request.body, requestId), reply);
-      if (made === undefined) return reply;
-      const data = made.files.map(
+      const count = await media.generate(readImageOrder(request.body, requestId), reply);
+      if (count === undefined) return reply;
+      const data = count.files.map(
         ({ bytes, type }) => `{"b64_json":"${bytes.toString("base64")}","media_type":"${type}"}`,
       );
-      const body = `{"created":${unixSeconds()},"data":[${data.join(",")}],"usage":${usageOf(made.billed)}}`;
+      const body = `{"created":${unixSeconds()},"data":[${data.join(",")}],"usage":${usageOf(count.billed)}}`;
       return reply.type("application/json").send(body);
     });
 

@@ -65,7 +65,7 @@ export function replicateRoutes(media: MediaRoom) {
           size,
           wanted: { kind: "image", count: 1, format },
           inputs: inputsOf(input),
-          bill: (made) => ({ picoUsd: price * BigInt(made) }),
+          bill: (result) => ({ picoUsd: price * BigInt(result) }),
         },
         reply,
       );

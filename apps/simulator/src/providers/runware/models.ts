@@ -38,22 +38,22 @@ export const taskSchema = z.strictObject({
 });
 export type RunwareTask = z.infer<typeof taskSchema>;
 
-type Taken = "size" | "duration" | "providerSettings" | keyof z.infer<typeof inputs>;
+type Optional = "size" | "duration" | "providerSettings" | keyof z.infer<typeof inputs>;
 
 export interface RunwareModel {
   readonly kind: "image" | "video";
-  readonly takes: ReadonlySet<Taken>;
+  readonly accepts: ReadonlySet<Optional>;
   readonly price: PriceRule;
 }
 
-const image = (price: PriceRule, ...takes: readonly Taken[]): RunwareModel => ({
+const image = (price: PriceRule, ...accepts: readonly Optional[]): RunwareModel => ({
   kind: "image",
-  takes: new Set(takes),
+  accepts: new Set(accepts),
   price,
 });
 const video = (price: PriceRule): RunwareModel => ({
   kind: "video",
-  takes: new Set(["size", "duration", "frameImages"]),
+  accepts: new Set(["size", "duration", "frameImages"]),
   price,
 });
 
@@ -106,11 +106,11 @@ export const RUNWARE_MODELS: ReadonlyMap<string, RunwareModel> = new Map([
 ]);
 
 /** Returns the first field that the model does not support, by Runware's name. */
-export function unsupportedField({ takes, kind }: RunwareModel, task: RunwareTask): string | undefined {
+export function unsupportedField({ accepts, kind }: RunwareModel, task: RunwareTask): string | undefined {
   if (task.taskType !== `${kind}Inference`) return "taskType";
-  const taken = (name: Taken) => takes.has(name);
-  if ((task.width ?? task.height) !== undefined && !taken("size")) return "width";
-  if (task.duration !== undefined && !taken("duration")) return "duration";
-  if (task.providerSettings !== undefined && !taken("providerSettings")) return "providerSettings";
-  return inputs.keyof().options.find((name) => task.inputs?.[name] !== undefined && !taken(name));
+  const isAccepted = (name: Optional) => accepts.has(name);
+  if ((task.width ?? task.height) !== undefined && !isAccepted("size")) return "width";
+  if (task.duration !== undefined && !isAccepted("duration")) return "duration";
+  if (task.providerSettings !== undefined && !isAccepted("providerSettings")) return "providerSettings";
+  return inputs.keyof().options.find((name) => task.inputs?.[name] !== undefined && !isAccepted(name));
 }

@@ -94,7 +94,7 @@ export function runwareRoutes(media: MediaRoom) {
         size,
         wanted: model.kind === "video" ? { kind: "video", seconds } : { kind: "image", count, format },
         inputs: inputsOf(task),
-        bill: (made) => ({ picoUsd: price * BigInt(made) }),
+        bill: (result) => ({ picoUsd: price * BigInt(result) }),
       },
       reply,
     );

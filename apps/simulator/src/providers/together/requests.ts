@@ -51,13 +51,13 @@ const videoSchema = z.strictObject({
     .optional(),
 });
 
-export interface ImageRequest {
+export interface TogetherImageRequest {
   readonly order: MediaOrder;
   readonly format: "url" | "base64";
 }
 
 /** @throws Refusal */
-export function readImageRequest(body: unknown, requestId: string): ImageRequest {
+export function readImageRequest(body: unknown, requestId: string): TogetherImageRequest {
   const asked = readBody(imageSchema, body);
   const model = IMAGE_MODELS.get(asked.model);
   if (model === undefined) throw unknownModel(asked.model);
@@ -73,7 +73,7 @@ export function readImageRequest(body: unknown, requestId: string): ImageRequest
     size: { width, height },
     wanted: { kind: "image", count: asked.n, format: asked.output_format },
     inputs: uris.map((uri) => readDataUri(uri, "reference_images")),
-    bill: (made) => ({ picoUsd: BigInt(made) * each }),
+    bill: (delivered) => ({ picoUsd: BigInt(delivered) * each }),
   };
   return { order, format: asked.response_format };
 }

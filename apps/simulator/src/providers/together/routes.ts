@@ -36,9 +36,9 @@ export function togetherImageRoutes(media: MediaRoom) {
     prepare(app);
     app.post("/images/generations", async (request, reply) => {
       const { order, format } = readImageRequest(request.body, requestIdOf(request));
-      const made = await media.make(order, reply);
-      if (made === undefined) return reply;
-      const data = made.files.map((file, index) => ({
+      const count = await media.generate(order, reply);
+      if (count === undefined) return reply;
+      const data = count.files.map((file, index) => ({
         index,
         type: format === "url" ? "url" : "b64_json",
         ...(format === "url" ? { url: linkTo(request, file) } : { b64_json: file.bytes.toString("base64") }),

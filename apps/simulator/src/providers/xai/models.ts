@@ -2,12 +2,12 @@
 import type { PicoUsd } from "../../bill/prices.ts";
 
 export type ImageResolution = "1k" | "2k";
-export type ImageQuality = "low" | "medium";
-export type VideoResolution = "480p" | "720p" | "1080p";
+export type XaiImageQuality = "low" | "medium";
+export type XaiResolution = "480p" | "720p" | "1080p";
 
 export interface XaiImageModel {
   /** Price of one picture; a model without qualities has one price for both. */
-  readonly prices: Readonly<Record<ImageQuality, Readonly<Record<ImageResolution, PicoUsd>>>>;
+  readonly prices: Readonly<Record<XaiImageQuality, Readonly<Record<ImageResolution, PicoUsd>>>>;
   readonly hasQualities: boolean;
   /** Price of each input picture, once a request. */
   readonly input: PicoUsd;
@@ -15,7 +15,7 @@ export interface XaiImageModel {
 
 export interface XaiVideoModel {
   /** Price of a second. */
-  readonly prices: Readonly<Partial<Record<VideoResolution, PicoUsd>>>;
+  readonly prices: Readonly<Partial<Record<XaiResolution, PicoUsd>>>;
   /** Price of each input picture. */
   readonly input: PicoUsd;
   readonly mostInputs: number;
@@ -67,7 +67,7 @@ export const IMAGE_SHAPES: Shapes = {
   "4:3": [1_152, 864],
   "16:9": [1_280, 720],
 };
-export const VIDEO_SHAPES: Readonly<Record<VideoResolution, Shapes>> = {
+export const VIDEO_SHAPES: Readonly<Record<XaiResolution, Shapes>> = {
   "480p": { "1:1": [480, 480], "16:9": [854, 480] },
   "720p": { "1:1": [720, 720], "16:9": [1_280, 720] },
   "1080p": { "1:1": [1_080, 1_080], "16:9": [1_920, 1_080] },

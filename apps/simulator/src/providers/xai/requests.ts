@@ -40,13 +40,13 @@ const videoFields = z.strictObject({
   reference_images: z.array(picture).min(1).optional(),
 });
 
-export interface ImageRequest {
+export interface XaiImageRequest {
   readonly order: MediaOrder;
   readonly format: "url" | "b64_json";
 }
 
 /** @throws Refusal */
-export function readImageRequest(body: unknown, isEdit: boolean, requestId: string): ImageRequest {
+export function readImageRequest(body: unknown, isEdit: boolean, requestId: string): XaiImageRequest {
   const asked: z.infer<typeof generation> & Partial<z.infer<typeof edit>> = isEdit
     ? readBody(edit, body)
     : readBody(generation, body);
@@ -68,7 +68,7 @@ export function readImageRequest(body: unknown, isEdit: boolean, requestId: stri
     size,
     wanted: { kind: "image", count: asked.n, format: "jpeg" },
     inputs,
-    bill: (made) => ({ picoUsd: BigInt(made) * each + BigInt(inputs.length) * model.input }),
+    bill: (delivered) => ({ picoUsd: BigInt(delivered) * each + BigInt(inputs.length) * model.input }),
   };
   return { order, format: asked.response_format };
 }

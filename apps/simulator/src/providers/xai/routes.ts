@@ -38,11 +38,11 @@ export function xaiRoutes(media: MediaRoom) {
 
     async function answerImage(request: FastifyRequest, reply: FastifyReply, isEdit: boolean) {
       const { order, format } = readImageRequest(request.body, isEdit, requestIdOf(request));
-      const made = await media.make(order, reply);
-      if (made === undefined) return reply;
+      const count = await media.generate(order, reply);
+      if (count === undefined) return reply;
       if (wordsIn(order.prompt).has("#nsfw-output")) {
         // The picture was generated, refused and billed.
-        const { cost_in_usd_ticks: ticks } = usageOf(made.billed);
+        const { cost_in_usd_ticks: ticks } = usageOf(count.billed);
         return sendCaptured(reply, "xai/moderation-output-billed", { "usage.cost_in_usd_ticks": ticks });
       }
       const pictureOf = (file: ResultFile) => ({
@@ -51,7 +51,7 @@ export function xaiRoutes(media: MediaRoom) {
         revised_prompt: "",
         respect_moderation: true,
       });
-      return reply.send({ data: made.files.map(pictureOf), usage: usageOf(made.billed) });
+      return reply.send({ data: count.files.map(pictureOf), usage: usageOf(count.billed) });
     }
     app.post("/images/generations", (request, reply) => answerImage(request, reply, false));
     app.post("/images/edits", (request, reply) => answerImage(request, reply, true));

@@ -1,7 +1,7 @@
 // Key routes join the keys of an account from the keys service with their usage and limits from billing.
 import type { KeyRecord, Role } from "@gr/console-api";
 import { type Credits, formatCredits, parseCredits } from "@gr/money";
-import { ServiceError } from "@gr/proto";
+import { ServiceError, spendLimitChange, spendLimitFields, spendLimitOf } from "@gr/proto";
 import { type SpenderUsage, SpendPeriod } from "@gr/proto/billing";
 import { type Key, KeyKind } from "@gr/proto/keys";
 import type { ConsoleDeps } from "../../console-deps.ts";
@@ -9,7 +9,7 @@ import { requireRole } from "../../door/authorize.ts";
 import { accountOf, type Handlers, signedInOf } from "../../door/console-call.ts";
 import { endOfWindow } from "../../requests/days.ts";
 import { pageLimit } from "../../requests/pages.ts";
-import { recordDeed } from "../audit.ts";
+import { recordAudit } from "../audit.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -52,13 +52,13 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
           accountId,
           name,
           kind: kindOf(kind),
-          ...(spend_limit === null ? {} : { capCredits: creditsIn(spend_limit) }),
+          ...spendLimitFields(spend_limit === null ? null : creditsIn(spend_limit)),
           ...(spend_limit_period === null ? {} : { period: PERIODS[spend_limit_period] }),
           ...(expires_at === null ? {} : { expiresAt: BigInt(Date.parse(expires_at)) }),
         }),
       );
       const record = await recordOf(accountId, key);
-      await recordDeed(deps, call, { action: "key.created", subject: record.id, detail: { name, kind } });
+      await recordAudit(deps, call, { action: "key.created", subject: record.id, detail: { name, kind } });
       return { key: record, secret };
     },
     changeKey: async (call) => {
@@ -72,7 +72,7 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
           keyId,
           ...(name === undefined ? {} : { name }),
           ...(active === undefined ? {} : { active }),
-          ...capChange(spend_limit),
+          ...spendLimitChange(spend_limit == null ? spend_limit : creditsIn(spend_limit)),
           period: periodChange(spend_limit_period, before),
           ...expiryChange(expires_at),
         }),
@@ -80,19 +80,20 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
       const detail = Object.fromEntries(
         Object.entries(call.body).map(([field, value]) => [field, String(value)]),
       );
-      await recordDeed(deps, call, { action: "key.changed", subject: keyId, detail });
+      await recordAudit(deps, call, { action: "key.changed", subject: keyId, detail });
       return recordOf(accountId, key);
     },
     rotateKey: async (call) => {
       const accountId = accountOf(call);
       const { id: keyId = "" } = call.params;
-      const { name, kind, capCredits, period, expiresAt } = await findKey(accountId, keyId, call.role);
+      const before = await findKey(accountId, keyId, call.role);
+      const { name, kind, period, expiresAt } = before;
       const { key, secret } = await keys.mintKey({
         accountId,
         name,
         kind,
         period,
-        ...(capCredits === undefined ? {} : { capCredits }),
+        ...spendLimitFields(spendLimitOf(before)),
         ...(expiresAt === undefined ? {} : { expiresAt }),
       });
       const ends = BigInt(clock.now() + call.body.overlap_hours * HOUR_MS);
@@ -102,7 +103,7 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
       }
       const record = await recordOf(accountId, key);
       const detail = { new_key: record.id, overlap_hours: String(call.body.overlap_hours) };
-      await recordDeed(deps, call, { action: "key.rotated", subject: keyId, detail });
+      await recordAudit(deps, call, { action: "key.rotated", subject: keyId, detail });
       return { key: record, secret };
     },
     deleteKey: async (call) => {
@@ -110,7 +111,7 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
       const { id: keyId = "" } = call.params;
       const { kind, name } = await findKey(accountId, keyId, call.role);
       await keys.deleteKey({ accountId, keyId, kind });
-      await recordDeed(deps, call, { action: "key.deleted", subject: keyId, detail: { name } });
+      await recordAudit(deps, call, { action: "key.deleted", subject: keyId, detail: { name } });
       return undefined;
     },
     issueWebToken: async (call) => {
@@ -144,12 +145,13 @@ export function keyRecordOf(
   usage: SpenderUsage | undefined,
   { balance, now }: { readonly balance: Credits; readonly now: number },
 ): KeyRecord {
-  const { capCredits: cap, period } = key;
+  const { period } = key;
+  const limit = spendLimitOf(key);
   const isManagement = key.kind === KeyKind.MANAGEMENT;
   const isPeriodic = periodNameOf(period) !== null;
   const used = (isPeriodic ? usage?.windowUsedCredits : usage?.usedCredits) ?? 0n;
-  const rest = cap === undefined ? undefined : atLeastZero(cap - used);
-  const bindsItself = rest !== undefined && rest < balance;
+  const remaining = limit === undefined ? undefined : atLeastZero(limit - used);
+  const bindsItself = remaining !== undefined && remaining < balance;
   const isExpired = key.expiresAt !== undefined && Number(key.expiresAt) <= now;
   const resetsAt = endOfWindow(period, now);
   return {
@@ -158,17 +160,17 @@ export function keyRecordOf(
     kind: isManagement ? "management" : "normal",
     hint: key.hint,
     is_active: key.active,
-    status: !key.active ? "disabled" : isExpired ? "expired" : rest === 0n ? "blocked" : "active",
+    status: !key.active ? "disabled" : isExpired ? "expired" : remaining === 0n ? "blocked" : "active",
     created_at: timeOf(key.createdAt),
     expires_at: key.expiresAt === undefined ? null : timeOf(key.expiresAt),
-    spend_limit: cap === undefined ? null : formatCredits(cap),
+    spend_limit: limit === undefined ? null : formatCredits(limit),
     spend_limit_period: periodNameOf(period),
     period_spend: formatCredits(used),
     resets_at: resetsAt === undefined ? null : new Date(resetsAt).toISOString(),
     total_spend: formatCredits(usage?.usedCredits ?? 0n),
     total_requests: Number(usage?.requests ?? 0n),
     last_used_on: usage?.lastUsedDay || null,
-    available: formatCredits(isManagement ? 0n : bindsItself ? rest : balance),
+    available: formatCredits(isManagement ? 0n : bindsItself ? remaining : balance),
     limited_by: isManagement ? null : bindsItself ? "key" : "balance",
   };
 }
@@ -182,16 +184,10 @@ function periodNameOf(period: SpendPeriod): "day" | "week" | "month" | null {
   return names.find((name) => PERIODS[name] === period) ?? null;
 }
 
-/** Undefined = unchanged. */
-function capChange(limit: string | null | undefined) {
-  if (limit === undefined) return {};
-  if (limit === null) return { cap: { case: "noCap", value: true } as const };
-  return { cap: { case: "capCredits", value: creditsIn(limit) } as const };
-}
-
 /** Returns the period. A key without a limit has no period. */
-function periodChange(period: keyof typeof PERIODS | null | undefined, { capCredits }: Key): SpendPeriod {
-  if (period === undefined || (period === null && capCredits === undefined)) return SpendPeriod.UNSPECIFIED;
+function periodChange(period: keyof typeof PERIODS | null | undefined, key: Key): SpendPeriod {
+  if (period === undefined || (period === null && spendLimitOf(key) === undefined))
+    return SpendPeriod.UNSPECIFIED;
   return period === null ? SpendPeriod.LIFETIME : PERIODS[period];
 }
 

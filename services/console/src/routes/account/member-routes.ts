@@ -3,15 +3,15 @@
 import { randomUUID } from "node:crypto";
 import { mayActAs, type Role } from "@gr/console-api";
 import { ServiceError } from "@gr/proto";
+import { isUuid } from "@gr/runtime";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { requireRole } from "../../door/authorize.ts";
 import { accountOf, type Handlers, signedInOf } from "../../door/console-call.ts";
-import { digestOfToken, makeToken } from "../../people/invitation-token.ts";
+import { createToken, digestOfToken } from "../../people/invitation-token.ts";
 import type { Invitation, Member } from "../../store.ts";
-import { readAuditPage, recordDeed } from "../audit.ts";
+import { readAuditPage, recordAudit } from "../audit.ts";
 
 const INVITATION_MS = 7 * 86_400_000;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 type MemberRoutes = Handlers<
   | "renameAccount"
@@ -29,7 +29,7 @@ export function memberRoutes(deps: ConsoleDeps): MemberRoutes {
     renameAccount: async (call) => {
       const { name } = call.body;
       const before = await accounts.rename(accountOf(call), name);
-      await recordDeed(deps, call, { action: "account.renamed", detail: { from: before, to: name } });
+      await recordAudit(deps, call, { action: "account.renamed", detail: { from: before, to: name } });
       return undefined;
     },
     listMembers: async (call) => {
@@ -51,7 +51,7 @@ export function memberRoutes(deps: ConsoleDeps): MemberRoutes {
         });
       }
       if (mailer.sends) await attempts.countMail({ email, network: call.network, accountId });
-      const token = makeToken();
+      const token = createToken();
       const invitation = await store.invite({
         id: randomUUID(),
         accountId,
@@ -66,7 +66,7 @@ export function memberRoutes(deps: ConsoleDeps): MemberRoutes {
       const subject = "You are invited to an account of the Generation Router";
       const text = `${invitation.invitedBy} invites you as ${role}. The link works for seven days.`;
       if (mailer.sends) mailer.send({ to: email, subject, text, link });
-      await recordDeed(deps, call, {
+      await recordAudit(deps, call, {
         action: "member.invited",
         subject: invitation.id,
         detail: { email, role },
@@ -75,10 +75,10 @@ export function memberRoutes(deps: ConsoleDeps): MemberRoutes {
     },
     withdrawInvitation: async (call) => {
       const { id = "" } = call.params;
-      if (!UUID.test(id) || !(await store.withdrawInvitation(accountOf(call), id))) {
-        throw new ServiceError("invitation_not_found", "There is no such invitation.", { param: "id" });
+      if (!isUuid(id) || !(await store.withdrawInvitation(accountOf(call), id))) {
+        throw new ServiceError("invitation_not_found", "The invitation does not exist.", { param: "id" });
       }
-      await recordDeed(deps, call, { action: "invitation.withdrawn", subject: id });
+      await recordAudit(deps, call, { action: "invitation.withdrawn", subject: id });
       return undefined;
     },
     changeRole: async (call) => {
@@ -92,7 +92,7 @@ export function memberRoutes(deps: ConsoleDeps): MemberRoutes {
         return role;
       });
       if (changed === undefined) throw noMember();
-      await recordDeed(deps, call, { action: "member.role_changed", subject: personId, detail: { role } });
+      await recordAudit(deps, call, { action: "member.role_changed", subject: personId, detail: { role } });
       return memberRecord(changed);
     },
     removeMember: async (call) => {
@@ -106,7 +106,7 @@ export function memberRoutes(deps: ConsoleDeps): MemberRoutes {
         if (member.role === "owner") keepOwner(owners);
         return "removed";
       });
-      await recordDeed(deps, call, { action: isSelf ? "member.left" : "member.removed", subject: personId });
+      await recordAudit(deps, call, { action: isSelf ? "member.left" : "member.removed", subject: personId });
       return undefined;
     },
     readAudit: (call) => readAuditPage(deps, accountOf(call), call.query),
@@ -120,16 +120,21 @@ function atLeastAdmin(role: Role): Role {
 
 function keepOwner(owners: number): void {
   if (owners > 1) return;
-  throw new ServiceError("last_owner", "The account has no other owner; make somebody else an owner first.");
+  throw new ServiceError(
+    "last_owner",
+    "The account has no other owner; give another member the role owner first.",
+  );
 }
 
 function personIn({ person = "" }: Readonly<Record<string, string>>): string {
-  if (!UUID.test(person)) throw noMember();
+  if (!isUuid(person)) throw noMember();
   return person.toLowerCase();
 }
 
 function noMember(): ServiceError {
-  return new ServiceError("person_not_found", "The account has no such member.", { param: "person" });
+  return new ServiceError("person_not_found", "The person is not a member of this account.", {
+    param: "person",
+  });
 }
 
 function memberRecord({ personId, email, name, role, joinedAt }: Member) {

@@ -2,24 +2,24 @@
 import type { PaymentRecord } from "@gr/console-api";
 import { creditsOf, formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
+import { isUuid } from "@gr/runtime";
 import { v7 } from "uuid";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { accountOf, type ConsoleCall, type Handlers, signedInOf } from "../../door/console-call.ts";
 import type { ListedPayment } from "../../payments/payment-store.ts";
 import { putDeposit } from "../../payments/settle-payment.ts";
 import { invalidAfter, pageLimit } from "../../requests/pages.ts";
-import { recordDeed } from "../audit.ts";
+import { recordAudit } from "../audit.ts";
 
 const CREDITS_PER_CENT = 100n;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export function paymentRoutes(deps: ConsoleDeps): Handlers<"listPayments" | "createPayment"> {
   const { payments } = deps;
   return {
     listPayments: async (call) => {
       const { id, after } = call.query;
-      if (after !== undefined && !UUID.test(after)) throw invalidAfter();
-      if (id !== undefined && !UUID.test(id)) return { data: [], next: null };
+      if (after !== undefined && !isUuid(after)) throw invalidAfter();
+      if (id !== undefined && !isUuid(id)) return { data: [], next: null };
       const limit = pageLimit(call.query);
       const found = await payments.list({ accountId: accountOf(call), id, after, limit: limit + 1 });
       const data = found.slice(0, limit).map(recordOf);
@@ -35,7 +35,10 @@ async function createPayment(
 ): Promise<{ payment: PaymentRecord; url: string }> {
   const { stripe, payments, billing, attempts, config } = deps;
   if (stripe === undefined) {
-    throw new ServiceError("payments_not_taken", "No payments are taken here; ask the operator for credits.");
+    throw new ServiceError(
+      "payments_not_taken",
+      "This router accepts no payments; ask the operator for credits.",
+    );
   }
   const { email } = signedInOf(call).person;
   const payment = {
@@ -57,7 +60,7 @@ async function createPayment(
   });
   const open = await payments.setCheckout(payment.id, opened.sessionId, opened.url);
   const amount = formatCredits(payment.credits);
-  await recordDeed(deps, call, { action: "payment.begun", subject: payment.id, detail: { amount } });
+  await recordAudit(deps, call, { action: "payment.begun", subject: payment.id, detail: { amount } });
   return { payment: recordOf({ ...open, reversed: 0n }), url: opened.url };
 }
 

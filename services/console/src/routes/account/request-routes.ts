@@ -1,6 +1,7 @@
 // Request routes serve the account's log: requests of media generation and billing as one list, one request with the
 // explanation of its charge, and the removal of its files.
 import { ServiceError } from "@gr/proto";
+import { isUuid } from "@gr/runtime";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { accountOf, type ConsoleCall, type Handlers } from "../../door/console-call.ts";
 import { generationRecord, mediaSource } from "../../requests/media-records.ts";
@@ -9,9 +10,7 @@ import { invalidAfter, pageLimit } from "../../requests/pages.ts";
 import { priceOfGeneration, priceOfText } from "../../requests/price-of-request.ts";
 import { requestFilter } from "../../requests/request-filter.ts";
 import { textRecord, textSource } from "../../requests/text-records.ts";
-import { recordDeed } from "../audit.ts";
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+import { recordAudit } from "../audit.ts";
 
 export function requestRoutes(deps: ConsoleDeps): Handlers<"listRequests" | "readRequest" | "removeMedia"> {
   const { media, texts } = deps;
@@ -31,7 +30,7 @@ export function requestRoutes(deps: ConsoleDeps): Handlers<"listRequests" | "rea
     removeMedia: async (call) => {
       const id = idOf(call);
       const { givenUp } = await media.removeGeneration({ accountId: accountOf(call), id });
-      await recordDeed(deps, call, { action: "media.removed", subject: id });
+      await recordAudit(deps, call, { action: "media.removed", subject: id });
       return { is_given_up: givenUp };
     },
   };
@@ -54,7 +53,7 @@ async function readRequest({ media, texts, catalogOperator }: ConsoleDeps, call:
 
 /** @throws ServiceError generation_not_found */
 function idOf({ params: { id = "" } }: { readonly params: Readonly<Record<string, string>> }): string {
-  if (!UUID.test(id)) throw unknown();
+  if (!isUuid(id)) throw unknown();
   return id.toLowerCase();
 }
 

@@ -1,4 +1,4 @@
-// Standing reports if an account may spend; billing decides. The reason is in the operator's line of the audit log.
+// Standing routes report the permission of an account to spend; billing decides. The reason is in the operator's line of the audit log.
 import type { AccountStanding } from "@gr/console-api";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { accountOf, type Handlers } from "../../door/console-call.ts";
@@ -13,11 +13,11 @@ export function standingRoutes({
       const accountId = accountOf(call);
       const { suspended } = await billing.getCredits({ accountId });
       if (!suspended) return { suspension: null };
-      const deed = await operators.lastSuspension(accountId);
+      const event = await operators.lastSuspension(accountId);
       return {
         suspension: {
-          since: deed?.at.toISOString() ?? null,
-          reason: deed?.reason ?? null,
+          since: event?.at.toISOString() ?? null,
+          reason: event?.reason ?? null,
           contact: config.CONSOLE_CONTACT ?? null,
         },
       };

@@ -5,7 +5,7 @@ import { createLogger } from "@gr/runtime";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { consoleConfig } from "../../config.ts";
 import { linksTo } from "../../mail/links.ts";
-import { digestOfToken, makeToken } from "../../people/invitation-token.ts";
+import { createToken, digestOfToken } from "../../people/invitation-token.ts";
 import { createPeople, type People } from "../../people/people.ts";
 import { createSignInStore, type SignInStore } from "../../sign-in/sign-in-store.ts";
 import { type ConsoleDatabase, startConsoleDatabase } from "../../test/console-database.ts";
@@ -57,7 +57,7 @@ test("closed: whoever is here already or was invited comes in, nobody else", asy
     role: "viewer",
     invitedBy: "known@example.com",
     isMailed: true,
-    tokenDigest: digestOfToken(makeToken()),
+    tokenDigest: digestOfToken(createToken()),
     expiresAt: new Date(Date.now() + 60_000),
   });
   expect(await admit("i", "invited@example.com")).toMatchObject({ linked: "to a new person" });
@@ -109,17 +109,17 @@ test("a password that somebody has set before for an address that was not theirs
 
 test("a challenge is taken once, by the browser that has begun it, for what it was made, and in time", async () => {
   const add = async (lastsMs = 60_000) => {
-    const token = digestOfToken(makeToken());
+    const token = digestOfToken(createToken());
     await signIns.addChallenge({ tokenDigest: token, purpose: "oidc", secrets: { state: "x" }, lastsMs });
     return token;
   };
   const token = await add();
   const both = await Promise.all([
-    signIns.takeChallenge(token, "oidc"),
-    signIns.takeChallenge(token, "oidc"),
+    signIns.claimChallenge(token, "oidc"),
+    signIns.claimChallenge(token, "oidc"),
   ]);
-  expect(both.filter((taken) => taken !== undefined)).toEqual([{ state: "x" }]);
-  expect(await signIns.takeChallenge(await add(-1), "oidc")).toBeUndefined();
+  expect(both.filter((challenge) => challenge !== undefined)).toEqual([{ state: "x" }]);
+  expect(await signIns.claimChallenge(await add(-1), "oidc")).toBeUndefined();
   await add(-1);
   const kept = await add();
   await signIns.sweep();

@@ -40,7 +40,10 @@ export async function admitIdentity(deps: AdmitDeps, name: string, claims: Issue
 function addressOf({ email, isEmailVerified }: IssuerClaims, name: string): string {
   const { success, data } = emailField.safeParse(email);
   if (success && isEmailVerified) return data;
-  throw new ServiceError("email_not_verified", `${name} does not say that your e-mail address is verified.`);
+  throw new ServiceError(
+    "email_not_verified",
+    `${name} did not confirm that your e-mail address is verified.`,
+  );
 }
 
 async function requireWelcome({ config, store }: AdmitDeps, email: string): Promise<void> {

@@ -2,13 +2,12 @@
 // The page posts the answer, so the check for cross-site requests, the cookies and the errors are those of every other
 // sign-in.
 import { ServiceError } from "@gr/proto";
+import { isUuid } from "@gr/runtime";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { type Handlers, signedInOf } from "../../door/console-call.ts";
-import { recordPersonalDeed } from "../audit.ts";
+import { recordPersonalAudit } from "../audit.ts";
 import { admitIdentity } from "./admit-identity.ts";
 import { beginSession } from "./session-state.ts";
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 type IssuerRoutes = Handlers<"beginOidc" | "finishOidc" | "listIdentities" | "removeIdentity">;
 
@@ -29,18 +28,18 @@ export function issuerRoutes(deps: ConsoleDeps): IssuerRoutes {
     finishOidc: async (call) => {
       const { headers, reply, network, body } = call;
       const asked = issuerOf();
-      const claims = await asked.finish(body.answer, await challenges.take(headers, reply, "oidc"));
+      const claims = await asked.finish(body.answer, await challenges.claim(headers, reply, "oidc"));
       const { person, linked } = await admitIdentity(deps, asked.name, claims);
       if (linked !== "no") {
         const detail = { issuer: claims.issuer };
-        await recordPersonalDeed(deps, person, network, { action: "identity.linked", detail });
+        await recordPersonalAudit(deps, person, network, { action: "identity.linked", detail });
       }
       if (linked === "to a known person" && mailer.sends) {
         await attempts.countNotice(person.email);
         mailer.send({
           to: person.email,
           subject: `You can sign in with ${asked.name} now`,
-          text: "Somebody, probably you, has signed in there with your address. If not, tell the operator of the router.",
+          text: "A person, probably you, has signed in there with your address. If it was not you, write to the operator of the router.",
           link: config.CONSOLE_URL,
         });
       }
@@ -61,8 +60,8 @@ export function issuerRoutes(deps: ConsoleDeps): IssuerRoutes {
       const { person } = signedInOf(call);
       const { id = "" } = call.params;
       // As with sessions: an absent identity counts as removed.
-      if (!UUID.test(id) || !(await signIns.removeIdentity(person.id, id))) return undefined;
-      await recordPersonalDeed(deps, person, call.network, { action: "identity.removed", subject: id });
+      if (!isUuid(id) || !(await signIns.removeIdentity(person.id, id))) return undefined;
+      await recordPersonalAudit(deps, person, call.network, { action: "identity.removed", subject: id });
       return undefined;
     },
   };

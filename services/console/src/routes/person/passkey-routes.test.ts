@@ -67,8 +67,8 @@ test("what was signed counts once, in the browser that has asked, and to its que
   expect([other.status, other.body.error.code]).toEqual([403, "sign_in_refused"]);
   // A challenge of one kind is invalid for another kind.
   const mixed = await owner.post("sign-in/passkey");
-  const made = new TestAuthenticator(ORIGIN).create({ ...mixed.body.options, user: { id: "AA" } });
-  expect((await owner.post("passkeys", { name: "x", passkey: made })).body.error.code).toBe(
+  const credential = new TestAuthenticator(ORIGIN).create({ ...mixed.body.options, user: { id: "AA" } });
+  expect((await owner.post("passkeys", { name: "x", passkey: credential })).body.error.code).toBe(
     "sign_in_expired",
   );
 });

@@ -3,15 +3,15 @@
 // their accounts gets a line.
 import { randomUUID } from "node:crypto";
 import { ServiceError } from "@gr/proto";
+import { isUuid } from "@gr/runtime";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { type Handlers, signedInOf } from "../../door/console-call.ts";
 import type { Passkey } from "../../sign-in/passkey-store.ts";
-import { recordPersonalDeed } from "../audit.ts";
+import { recordPersonalAudit } from "../audit.ts";
 import { beginSession } from "./session-state.ts";
 
 const MOST = 20;
 const JUST_BEGUN_MS = 3_600_000;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 type PasskeyRoutes = Handlers<
   | "beginPasskeySignIn"
@@ -39,7 +39,7 @@ export function passkeyRoutes(deps: ConsoleDeps): PasskeyRoutes {
     },
     finishPasskeySignIn: async ({ headers, reply, body: { passkey } }) => {
       const asked = offered();
-      const { challenge = "" } = await challenges.take(headers, reply, "passkey");
+      const { challenge = "" } = await challenges.claim(headers, reply, "passkey");
       const known = await passkeyStore.findPasskey(passkey.id);
       const counter = await asked.checkKnown(passkey, challenge, known);
       if (known === undefined) throw new Error("a passkey that nobody has was accepted");
@@ -65,9 +65,9 @@ export function passkeyRoutes(deps: ConsoleDeps): PasskeyRoutes {
       const { person } = signedInOf(call);
       const { headers, reply, body } = call;
       await attempts.countNotice(person.email);
-      const begun = await challenges.take(headers, reply, "new passkey");
+      const begun = await challenges.claim(headers, reply, "new passkey");
       if (begun["person"] !== person.id) {
-        throw new ServiceError("sign_in_expired", "Somebody else has begun this; begin again.");
+        throw new ServiceError("sign_in_expired", "Another person has begun this step; start again.");
       }
       const checked = await offered().checkNew(body.passkey, begun["challenge"] ?? "");
       const added = await passkeyStore.addPasskey(
@@ -80,7 +80,7 @@ export function passkeyRoutes(deps: ConsoleDeps): PasskeyRoutes {
         throw new ServiceError("invalid_value", message, { param: "passkey" });
       }
       const detail = { name: body.name };
-      await recordPersonalDeed(deps, person, call.network, {
+      await recordPersonalAudit(deps, person, call.network, {
         action: "passkey.added",
         subject: added.id,
         detail,
@@ -99,26 +99,28 @@ export function passkeyRoutes(deps: ConsoleDeps): PasskeyRoutes {
       const { id = "" } = call.params;
       const { name } = call.body;
       const { person } = signedInOf(call);
-      const renamed = UUID.test(id) ? await passkeyStore.renamePasskey(person.id, id, name) : undefined;
+      const renamed = isUuid(id) ? await passkeyStore.renamePasskey(person.id, id, name) : undefined;
       if (renamed === undefined) throw noPasskey();
-      const deed = { action: "passkey.renamed", subject: renamed.id, detail: { name } };
-      await recordPersonalDeed(deps, person, call.network, deed);
+      const event = { action: "passkey.renamed", subject: renamed.id, detail: { name } };
+      await recordPersonalAudit(deps, person, call.network, event);
       return passkeyRecord(renamed);
     },
     removePasskey: async (call) => {
       const { id = "" } = call.params;
       const { person } = signedInOf(call);
-      const name = UUID.test(id) ? await passkeyStore.removePasskey(person.id, id) : undefined;
+      const name = isUuid(id) ? await passkeyStore.removePasskey(person.id, id) : undefined;
       if (name === undefined) throw noPasskey();
-      const deed = { action: "passkey.removed", subject: id, detail: { name } };
-      await recordPersonalDeed(deps, person, call.network, deed);
+      const event = { action: "passkey.removed", subject: id, detail: { name } };
+      await recordPersonalAudit(deps, person, call.network, event);
       return undefined;
     },
   };
 }
 
 function noPasskey(): ServiceError {
-  return new ServiceError("passkey_not_found", "You have no such passkey.", { param: "id" });
+  return new ServiceError("passkey_not_found", "The passkey does not exist, or it is not yours.", {
+    param: "id",
+  });
 }
 
 function passkeyRecord({ id, name, createdAt, lastUsedAt }: Passkey) {

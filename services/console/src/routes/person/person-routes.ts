@@ -4,7 +4,7 @@ import type { ConsoleDeps } from "../../console-deps.ts";
 import { type Handlers, setCookies, signedInOf } from "../../door/console-call.ts";
 import { digestOfToken } from "../../people/invitation-token.ts";
 import type { Person } from "../../people/people.ts";
-import { recordDeed } from "../audit.ts";
+import { recordAudit } from "../audit.ts";
 import { beginSession, stateOf } from "./session-state.ts";
 
 type PersonRoutes = Handlers<
@@ -30,7 +30,7 @@ export function personRoutes(deps: ConsoleDeps): PersonRoutes {
   const { people, attempts, store, keys, config } = deps;
   const requireOpen = () => {
     if (config.CONSOLE_SIGN_UP === "open") return;
-    throw new ServiceError("sign_up_closed", "People and accounts are made by the operator here.");
+    throw new ServiceError("sign_up_closed", "Only the operator creates people and accounts on this router.");
   };
   const findInvitation = async (token: string) => {
     const found = await store.findInvitation(digestOfToken(token));
@@ -46,8 +46,8 @@ export function personRoutes(deps: ConsoleDeps): PersonRoutes {
       const message = `This invitation is not valid any more, or is for another address than ${email}.`;
       throw new ServiceError("invalid_link", message);
     }
-    const deed = { actor: email, action: "member.joined", subject: id, detail: {}, address: network };
-    await store.audit({ accountId: joined.account_id, ...deed });
+    const event = { actor: email, action: "member.joined", subject: id, detail: {}, address: network };
+    await store.audit({ accountId: joined.account_id, ...event });
     return joined;
   };
   return {
@@ -120,7 +120,7 @@ export function personRoutes(deps: ConsoleDeps): PersonRoutes {
       const { accountId } = await keys.createAccount({ name: call.body.name });
       await store.addAccount(accountId, call.body.name);
       await store.addMember(accountId, person.id, "owner");
-      await recordDeed(deps, call, { action: "account.created", subject: accountId }, accountId);
+      await recordAudit(deps, call, { action: "account.created", subject: accountId }, accountId);
       return { account_id: accountId, account_name: call.body.name, role: "owner" };
     },
     readInvitation: async ({ body }) => {

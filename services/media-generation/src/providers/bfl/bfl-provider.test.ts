@@ -87,11 +87,11 @@ describe("bfl", () => {
   test("asks for a video in its own words, from a first frame if there is one", async () => {
     const film = (asked: Partial<VideoJob>) =>
       bench.run({ ...videoJob, ...asked }, ok(submitted("/get_result?id=7", 85)), ok(ready([link])));
-    const made = await film({});
+    const delivered = await film({});
     const json = { mode: "t2v", prompt: "a fox", resolution: "hd", duration: 5 };
     expect(bench.asked()).toMatchObject({ path: "/flux-3-video", json });
-    expect(made.artifacts).toEqual([{ url: link, type: "video/mp4" }]);
-    expect(made.usage).toEqual({ billed: 850_000_000_000n });
+    expect(delivered.artifacts).toEqual([{ url: link, type: "video/mp4" }]);
+    expect(delivered.usage).toEqual({ billed: 850_000_000_000n });
     const bytes = await drawPicture("png");
     const fields = { resolution: "fhd", aspect_ratio: "9:16", seconds: 20, audio: true };
     await film({ fields, inputs: [{ role: "image", bytes, type: "image/png" }] });
@@ -119,9 +119,9 @@ describe("bfl", () => {
     async (...row) => {
       const [announced, billed, cost] = row;
       const poll = submitted("/get_result?id=7", announced);
-      const made = await bench.run(job, ok(poll), ok({ ...ready([link]), cost }));
-      expect(made.artifacts).toEqual([{ url: link, type: "image/png" }]);
-      expect(made.usage).toEqual(billed === undefined ? undefined : { billed });
+      const delivered = await bench.run(job, ok(poll), ok({ ...ready([link]), cost }));
+      expect(delivered.artifacts).toEqual([{ url: link, type: "image/png" }]);
+      expect(delivered.usage).toEqual(billed === undefined ? undefined : { billed });
     },
   );
 

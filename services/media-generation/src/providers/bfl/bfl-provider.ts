@@ -94,7 +94,7 @@ export function createBflProvider({ apiKey: secret, baseUrl, outbound }: BflOpti
 
   return {
     name: BFL,
-    makes: {
+    kinds: {
       image: { mostAtOnce: 1, submit: async (job, signal) => submit(job, await pictureOf(job), signal) },
       video: { mostAtOnce: 1, submit: (job, signal) => submit(job, videoOf(job), signal) },
     },

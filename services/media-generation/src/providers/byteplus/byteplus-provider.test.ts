@@ -129,8 +129,8 @@ describe("byteplus", () => {
   });
 
   test("reports the tokens of pictures and videos as those of what was made", async () => {
-    const made = await bench.run(imageJob, imagesWith(images.data));
-    expect(made.usage?.tokens).toEqual({ inputTokens: 0, outputTokens: 16_384, imageOutputTokens: 16_384 });
+    const result = await bench.run(imageJob, imagesWith(images.data));
+    expect(result.usage?.tokens).toEqual({ inputTokens: 0, outputTokens: 16_384, imageOutputTokens: 16_384 });
     const filmed = await bench.run(videoJob, accepted, { status: 200, body: task });
     expect(filmed.usage?.tokens).toMatchObject({ imageOutputTokens: 108_900 });
     const nonsense = imagesWith(images.data, { usage: { output_tokens: "many" } });

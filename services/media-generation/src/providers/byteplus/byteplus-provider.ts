@@ -59,7 +59,7 @@ export function createBytePlusProvider({ apiKey, baseUrl, outbound }: BytePlusOp
 
   return {
     name: BYTEPLUS,
-    makes: {
+    kinds: {
       image: { mostAtOnce: MOST_AT_ONCE, submit: submitImage },
       video: { mostAtOnce: MOST_AT_ONCE, submit: submitVideo },
     },

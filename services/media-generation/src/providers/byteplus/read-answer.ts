@@ -99,9 +99,9 @@ const pending = (operation: Operation): Progress => ({
  * All tokens belong to the output. Undefined for usage that is missing or invalid: the output is valid all the same.
  */
 export function readUsage(body: unknown): ReportedUsage | undefined {
-  const made = usageSchema.safeParse(body).data?.usage;
-  if (made === undefined) return undefined;
-  return { tokens: { inputTokens: 0, outputTokens: made, imageOutputTokens: made } };
+  const billedTokens = usageSchema.safeParse(body).data?.usage;
+  if (billedTokens === undefined) return undefined;
+  return { tokens: { inputTokens: 0, outputTokens: billedTokens, imageOutputTokens: billedTokens } };
 }
 
 function usageOf(body: unknown): { usage?: ReportedUsage } {

@@ -92,9 +92,9 @@ describe("fal", () => {
       { image_size: "square_hd", output_format: "jpeg" },
     ],
     [{}, {}],
-  ])("%j of an image is said as %j", async (fields, said) => {
+  ])("%j of an image is said as %j", async (fields, sent) => {
     await bench.run(jobOf<ImageJob>("image", { ...imageJob, fields: { ...fields } }), submitted(), done);
-    expect(bench.asked().json).toEqual({ prompt: "a fox", output_format: "png", ...said });
+    expect(bench.asked().json).toEqual({ prompt: "a fox", output_format: "png", ...sent });
     expect(bench.asked().headers).toMatchObject({ authorization: "Key sk-secret" });
   });
 
@@ -107,11 +107,11 @@ describe("fal", () => {
       { dimensions: "1920x1080", duration: "5s" },
       { dimensions: "1920x1080", duration: "5s" },
     ],
-  ])("%j of a video is said as %j", async (fields, said) => {
+  ])("%j of a video is said as %j", async (fields, sent) => {
     const job = jobOf<VideoJob>("video", { ...videoJob, fields: { ...fields } });
-    const made = await bench.run(job, submitted(), completed(answers.video));
-    expect(bench.asked().json).toEqual({ prompt: "a fox", ...said });
-    expect(made.artifacts).toEqual([{ url: answers.video.video.url, type: "video/mp4" }]);
+    const delivered = await bench.run(job, submitted(), completed(answers.video));
+    expect(bench.asked().json).toEqual({ prompt: "a fox", ...sent });
+    expect(delivered.artifacts).toEqual([{ url: answers.video.video.url, type: "video/mp4" }]);
   });
 
   test("is followed at the addresses of its answer, which leave out the last part of the model's name", async () => {

@@ -71,7 +71,7 @@ export function createFalProvider({ apiKey: secret, baseUrl, outbound }: FalOpti
 
   return {
     name: FAL,
-    makes: { image: { mostAtOnce: 1, submit }, video: { mostAtOnce: 1, submit } },
+    kinds: { image: { mostAtOnce: 1, submit }, video: { mostAtOnce: 1, submit } },
     poll,
     cancel: async ({ cancel }, signal) => {
       await http.send("follow", { method: "PUT", to: String(cancel) }, signal);
@@ -104,8 +104,12 @@ function failureOf(answer: OutboundAnswer, http: ProviderHttp, phase: "submit" |
  * Returns the failure of a completed job without a result. A server error with a type is the job's end and is not
  * billed. A server error without a type is no evidence about the job.
  */
-function endOf(answer: OutboundAnswer, told: string | null | undefined, http: ProviderHttp): ProviderError {
-  const type = told ?? answer.header("x-fal-error-type") ?? errorTypeOf(answer);
+function endOf(
+  answer: OutboundAnswer,
+  reported: string | null | undefined,
+  http: ProviderHttp,
+): ProviderError {
+  const type = reported ?? answer.header("x-fal-error-type") ?? errorTypeOf(answer);
   if (answer.status < 500 || type === undefined) return failureOf(answer, http, "follow");
   return new ProviderError("failed", `fal: the job ended with ${answer.status} ${type.slice(0, 40)}`, {
     accepted: true,

@@ -10,7 +10,7 @@ interface PictureEndpoint {
   readonly path: string;
   /** Field of the pictures: one picture, or a list of them. */
   readonly image: string;
-  readonly takesList?: true;
+  readonly acceptsList?: true;
   readonly mask?: string;
 }
 
@@ -20,13 +20,13 @@ const WITH_PICTURES: Readonly<Record<string, PictureEndpoint>> = {
     path: "blackforestlabs/flux-3/image-to-video",
     image: "image_url",
   },
-  "fal-ai/flux-2-pro": { path: "fal-ai/flux-2-pro/edit", image: "image_urls", takesList: true },
+  "fal-ai/flux-2-pro": { path: "fal-ai/flux-2-pro/edit", image: "image_urls", acceptsList: true },
   "fal-ai/flux-pro/kontext/text-to-image": { path: "fal-ai/flux-pro/kontext", image: "image_url" },
   "moonvalley/marey/t2v": { path: "moonvalley/marey/i2v", image: "image_url" },
   "openai/gpt-image-2": {
     path: "openai/gpt-image-2/edit",
     image: "image_urls",
-    takesList: true,
+    acceptsList: true,
     mask: "mask_url",
   },
 };
@@ -51,13 +51,13 @@ export function requestOf(job: MediaJob): FalRequest {
   if (job.inputs.length === 0) return { path: job.model, body };
   const endpoint = WITH_PICTURES[job.model];
   const { images, mask } = sortPictures(job.inputs);
-  const isTaken = endpoint?.takesList || images.length === 1;
-  if (endpoint === undefined || !isTaken || (mask !== undefined && endpoint.mask === undefined)) {
+  const isAccepted = endpoint?.acceptsList || images.length === 1;
+  if (endpoint === undefined || !isAccepted || (mask !== undefined && endpoint.mask === undefined)) {
     const message = `fal: no way to send these pictures to ${job.model} is known`;
     throw new ProviderError("misconfigured", message, { accepted: false });
   }
   const uris = images.map(dataUri);
-  const pictures = { [endpoint.image]: endpoint.takesList ? uris : (uris[0] ?? null) };
+  const pictures = { [endpoint.image]: endpoint.acceptsList ? uris : (uris[0] ?? null) };
   const masks = mask === undefined || endpoint.mask === undefined ? {} : { [endpoint.mask]: dataUri(mask) };
   return { path: endpoint.path, body: { ...body, ...pictures, ...masks } };
 }

@@ -21,9 +21,9 @@ const imageJob = jobOf<ImageJob>("image", {
   fields: { aspectRatio: "16:9", imageSize: "2K" },
 });
 /** Returns an answer with these pictures after the drafts. */
-function contentWith(made: readonly Buffer[], candidate: object = {}, rest: object = {}) {
+function contentWith(result: readonly Buffer[], candidate: object = {}, rest: object = {}) {
   const [first] = content.candidates;
-  const pictures = made.map((bytes) => ({
+  const pictures = result.map((bytes) => ({
     inlineData: { mimeType: "image/png", data: bytes.toString("base64") },
   }));
   const parts = [...first.content.parts, ...pictures];
@@ -39,7 +39,7 @@ describeConformance({
   name: "gemini, for images,",
   create,
   job: imageJob,
-  submitted: (made) => contentWith(made),
+  submitted: (result) => contentWith(result),
   blocked: contentWith([], { finishReason: "IMAGE_SAFETY" }),
   invalid,
 });
@@ -54,10 +54,10 @@ const began = (status = "in_progress") => ({
 });
 /** Completed, with this as the model's output. */
 function completed(output: readonly object[], usage: object = interaction.usage) {
-  const [input, thought, made] = interaction.steps;
+  const [input, thought, result] = interaction.steps;
   return {
     status: 200,
-    body: { ...interaction, usage, steps: [input, thought, { ...made, content: output }] },
+    body: { ...interaction, usage, steps: [input, thought, { ...result, content: output }] },
   };
 }
 const refused = completed([{ type: "text", text: "I cannot make that." }], {
@@ -73,7 +73,7 @@ describeConformance({
   invalid,
   queue: {
     pending: [began("queued"), began(), errors.unknown_interaction],
-    done: (made) => completed(made.map((bytes) => ({ type: "video", data: bytes.toString("base64") }))),
+    done: (result) => completed(result.map((bytes) => ({ type: "video", data: bytes.toString("base64") }))),
     ended: [
       [began("failed"), "failed"],
       [began("cancelled"), "failed"],
@@ -101,9 +101,9 @@ describe("gemini", () => {
   });
 
   test("gives the last picture that is no draft, as it says what it is", async () => {
-    const made = await bench.run(imageJob, contentWith([Buffer.from("first"), Buffer.from("last")]));
-    expect(made.artifacts).toMatchObject([{ type: "image/png" }]);
-    expect(await bench.bring(made)).toEqual([Buffer.from("last")]);
+    const result = await bench.run(imageJob, contentWith([Buffer.from("first"), Buffer.from("last")]));
+    expect(result.artifacts).toMatchObject([{ type: "image/png" }]);
+    expect(await bench.readAll(result)).toEqual([Buffer.from("last")]);
   });
 
   test.each([
@@ -197,13 +197,13 @@ describe("gemini", () => {
 
   describe("a video that is a file", () => {
     const file = () => `${bench.server.url}/v1beta/files/7:download`;
-    const made = async (uri = file()) =>
+    const result = async (uri = file()) =>
       bench.run(videoJob, began(), completed([{ type: "video", uri, mime_type: "video/mp4" }]));
 
     test("is fetched with the key, again when that fails", async () => {
-      const done = await made();
+      const done = await result();
       bench.server.play({ status: 404 }, { status: 200, body: Buffer.from("film") });
-      expect(await bench.bring(done)).toEqual([Buffer.from("film")]);
+      expect(await bench.readAll(done)).toEqual([Buffer.from("film")]);
       expect(bench.asked(3)).toMatchObject({
         path: "/v1beta/files/7:download?alt=media",
         headers: { "x-goog-api-key": ADAPTER_SECRET },
@@ -211,16 +211,16 @@ describe("gemini", () => {
     });
 
     test("is followed to where it leads, without the key", async () => {
-      const done = await made(`${file()}?alt=media`);
+      const done = await result(`${file()}?alt=media`);
       bench.server.play({ status: 302, headers: { location: `${bench.elsewhere.url}/film` } });
       bench.elsewhere.play({ status: 200, body: Buffer.from("film") });
-      expect(await bench.bring(done)).toEqual([Buffer.from("film")]);
+      expect(await bench.readAll(done)).toEqual([Buffer.from("film")]);
       expect(JSON.stringify(bench.elsewhere.requests)).not.toContain(ADAPTER_SECRET);
     });
 
     test("is not fetched with the key from any other host", async () => {
-      const done = await made(`${bench.elsewhere.url}/film`);
-      await expect(bench.bring(done)).rejects.toMatchObject({ kind: "failed", accepted: true });
+      const done = await result(`${bench.elsewhere.url}/film`);
+      await expect(bench.readAll(done)).rejects.toMatchObject({ kind: "failed", accepted: true });
       expect(bench.elsewhere.requests).toEqual([]);
     });
   });

@@ -58,7 +58,7 @@ export function createGeminiProvider({ apiKey, baseUrl, outbound }: GeminiOption
 
   return {
     name: GEMINI,
-    makes: {
+    kinds: {
       image: { mostAtOnce: MOST_AT_ONCE, submit: submitImage },
       video: { mostAtOnce: MOST_AT_ONCE, submit: submitVideo },
     },

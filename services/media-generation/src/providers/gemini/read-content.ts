@@ -67,13 +67,13 @@ export function contentUsage(body: unknown): ReportedUsage | undefined {
     modality,
     tokens: tokenCount,
   });
-  const made = used.candidatesTokenCount ?? 0;
+  const output = used.candidatesTokenCount ?? 0;
   return tokensUsed({
     input: used.promptTokenCount,
     imageInput: modalityTokens(used.promptTokensDetails?.map(count), "image") ?? 0,
     // Without details, all output tokens count as the picture.
-    media: modalityTokens(used.candidatesTokensDetails?.map(count), "image") ?? made,
-    made,
+    media: modalityTokens(used.candidatesTokensDetails?.map(count), "image") ?? output,
+    output,
     thoughts: used.thoughtsTokenCount ?? 0,
   });
 }

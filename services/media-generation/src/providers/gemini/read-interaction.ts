@@ -55,8 +55,8 @@ export function readInteraction(
   if (status !== "completed") {
     return { state: "pending", operation: { interaction: id }, pollAfterMs: POLL_AFTER_MS };
   }
-  const made = steps?.filter(({ type }) => type === "model_output").flatMap((step) => step.content ?? []);
-  const video = made?.findLast(({ type }) => type === "video");
+  const content = steps?.filter(({ type }) => type === "model_output").flatMap((step) => step.content ?? []);
+  const video = content?.findLast(({ type }) => type === "video");
   if (video === undefined) {
     // A counted video was generated, but the answer has it at a place that we do not read.
     const isLost = (used?.tokens?.imageOutputTokens ?? 0) > 0;
@@ -73,13 +73,13 @@ export function interactionUsage(body: unknown): ReportedUsage | undefined {
   const { usage } = parsed.data;
   const { output_tokens_by_modality: output, total_output_tokens: total } = usage;
   if (total == null && output == null) return undefined;
-  const made = total ?? output?.reduce((sum, { tokens }) => sum + tokens, 0) ?? 0;
+  const written = total ?? output?.reduce((sum, { tokens }) => sum + tokens, 0) ?? 0;
   return tokensUsed({
     input: usage.total_input_tokens ?? 0,
     imageInput: modalityTokens(usage.input_tokens_by_modality, "image") ?? 0,
     // Without details, all output tokens count as the video.
-    media: modalityTokens(output, "video") ?? made,
-    made,
+    media: modalityTokens(output, "video") ?? written,
+    output: written,
     thoughts: usage.total_thought_tokens ?? 0,
   });
 }

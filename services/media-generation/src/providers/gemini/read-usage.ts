@@ -18,15 +18,15 @@ interface Counts {
   readonly imageInput: number;
   /** Tokens of the pictures or videos within the output. */
   readonly media: number;
-  readonly made: number;
+  readonly output: number;
   readonly thoughts: number;
 }
 
-export function tokensUsed({ input, imageInput, media, made, thoughts }: Counts): ReportedUsage {
+export function tokensUsed({ input, imageInput, media, output, thoughts }: Counts): ReportedUsage {
   return {
     tokens: {
       inputTokens: input,
-      outputTokens: made + thoughts,
+      outputTokens: output + thoughts,
       imageInputTokens: imageInput,
       imageOutputTokens: media,
       reasoningTokens: thoughts,

@@ -46,7 +46,7 @@ describe.each<[string, ImageJob]>([
     name: "openai",
     create: ({ baseUrl, secret, outbound }) => createOpenAiProvider({ apiKey: secret, baseUrl, outbound }),
     job: asked,
-    submitted: (made) => ({ status: 200, body: answerOf(made) }),
+    submitted: (result) => ({ status: 200, body: answerOf(result) }),
     blocked: errors.moderation,
     invalid: (quoting) => ({
       status: 400,

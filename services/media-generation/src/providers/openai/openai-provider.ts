@@ -46,7 +46,7 @@ export function createOpenAiProvider(options: OpenAiOptions): MediaProvider {
 
   return {
     name: OPENAI,
-    makes: { image: { mostAtOnce: MOST_AT_ONCE, submit } },
+    kinds: { image: { mostAtOnce: MOST_AT_ONCE, submit } },
     poll: async () => {
       throw new ProviderError("failed", "openai: its jobs end with their submission", { accepted: true });
     },

@@ -1,7 +1,7 @@
 // Reads OpenAI's answers to image requests. The schemas name only the fields that we use, so additions break nothing.
 import { z } from "zod";
 import { decodedPieces } from "../../storage/base64-text.ts";
-import { madePictures } from "../made-pictures.ts";
+import { deliveredPictures } from "../delivered-pictures.ts";
 import type { OutboundAnswer } from "../outbound.ts";
 import type { Artifact, ReportedUsage } from "../provider.ts";
 import type { ProviderError } from "../provider-error.ts";
@@ -40,7 +40,7 @@ export function readImages(answer: OutboundAnswer, wanted: number): Images {
   const body = answer.json();
   const usage = readTokenUsage(body);
   const images = imagesSchema.safeParse(body);
-  const artifacts = madePictures("openai", images.data?.data, wanted, { usage }).map(({ b64_json }) => ({
+  const artifacts = deliveredPictures("openai", images.data?.data, wanted, { usage }).map(({ b64_json }) => ({
     stream: decodedPieces(b64_json),
     type: "image/png",
   }));

@@ -38,7 +38,7 @@ describeConformance({
   name: "openrouter, for images,",
   create,
   job: imageJob,
-  submitted: (made) => answerOf(made),
+  submitted: (result) => answerOf(result),
   blocked: errors.moderation,
   invalid,
 });
@@ -116,8 +116,8 @@ describe("openrouter", () => {
   test("a video without a signed link is fetched with the key, at its own host", async () => {
     const film = mp4Of();
     const content = { status: 200, headers: { "content-type": "video/mp4" }, body: film };
-    const made = await bench.run(videoJob, stateOf("pending"), { status: 200, body: video }, content);
-    expect(await bench.bring(made)).toEqual([film]);
+    const result = await bench.run(videoJob, stateOf("pending"), { status: 200, body: video }, content);
+    expect(await bench.readAll(result)).toEqual([film]);
     const { path, headers } = bench.asked(2);
     expect(path).toBe(`/api/v1/videos/${video.id}/content?index=0`);
     expect(headers.authorization).toBe(`Bearer ${ADAPTER_SECRET}`);
@@ -132,8 +132,8 @@ describe("openrouter", () => {
     ["0.25", undefined],
   ])("a cost of %j is billed as %s pico-USD", async (cost, billed) => {
     const body = { ...video, usage: { cost } };
-    const made = await bench.run(videoJob, stateOf("pending"), { status: 200, body });
-    expect(made.usage?.billed).toBe(billed);
+    const result = await bench.run(videoJob, stateOf("pending"), { status: 200, body });
+    expect(result.usage?.billed).toBe(billed);
   });
 
   test("a 403 without reasons is an operator's matter, one that names the policy is not", async () => {

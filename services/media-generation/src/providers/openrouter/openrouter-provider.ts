@@ -56,7 +56,7 @@ export function createOpenRouterProvider({ apiKey, baseUrl, outbound }: OpenRout
 
   return {
     name: OPENROUTER,
-    makes: {
+    kinds: {
       image: { mostAtOnce: MOST_AT_ONCE, submit: submitImage },
       video: { mostAtOnce: MOST_AT_ONCE, submit: submitVideo },
     },

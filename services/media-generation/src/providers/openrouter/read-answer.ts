@@ -4,7 +4,7 @@ import { parsePicoUsd } from "@gr/money";
 import { z } from "zod";
 import { decodedPieces } from "../../storage/base64-text.ts";
 import type { Phase } from "../answer-failure.ts";
-import { madePictures } from "../made-pictures.ts";
+import { deliveredPictures } from "../delivered-pictures.ts";
 import type { OutboundAnswer } from "../outbound.ts";
 import type { Artifact, Progress, ReportedUsage } from "../provider.ts";
 import { ProviderError } from "../provider-error.ts";
@@ -42,7 +42,7 @@ const UNKNOWN_MODEL = / is not a valid model ID$/;
 export function readImages(answer: OutboundAnswer, wanted: number): Progress {
   const body = answer.json();
   const images = imagesSchema.safeParse(body);
-  const pictures = madePictures("openrouter", images.data?.data, wanted, usageOf(body));
+  const pictures = deliveredPictures("openrouter", images.data?.data, wanted, usageOf(body));
   const artifacts = pictures.map(({ b64_json: base64, media_type: type }) => ({
     stream: decodedPieces(base64),
     type: type ?? "image/png",

@@ -64,7 +64,7 @@ export function createReplicateProvider(options: ReplicateOptions): MediaProvide
 
   return {
     name: REPLICATE,
-    makes: { image: { mostAtOnce: 1, submit }, video: { mostAtOnce: 1, submit } },
+    kinds: { image: { mostAtOnce: 1, submit }, video: { mostAtOnce: 1, submit } },
     poll,
     cancel: async ({ id }, signal) => {
       await http.send("follow", { method: "POST", to: `/predictions/${id}/cancel` }, signal);

@@ -8,16 +8,16 @@ import { ProviderError } from "../provider-error.ts";
 
 interface PictureInputs {
   readonly image: string;
-  readonly takesList?: true;
+  readonly acceptsList?: true;
   /** Input of the mask, for models that repaint its white part. */
   readonly mask?: string;
 }
 
 const PICTURES: Readonly<Record<string, PictureInputs>> = {
   "black-forest-labs/flux-1.1-pro": { image: "image_prompt" },
-  "black-forest-labs/flux-2-dev": { image: "input_images", takesList: true },
-  "black-forest-labs/flux-2-klein-4b": { image: "images", takesList: true },
-  "black-forest-labs/flux-2-pro": { image: "input_images", takesList: true },
+  "black-forest-labs/flux-2-dev": { image: "input_images", acceptsList: true },
+  "black-forest-labs/flux-2-klein-4b": { image: "images", acceptsList: true },
+  "black-forest-labs/flux-2-pro": { image: "input_images", acceptsList: true },
   "black-forest-labs/flux-fill-pro": { image: "image", mask: "mask" },
 };
 
@@ -37,14 +37,14 @@ export async function inputOf(job: MediaJob): Promise<JsonFields> {
 async function picturesOf({ model, inputs }: MediaJob): Promise<JsonFields> {
   const names = PICTURES[model];
   const { images, mask } = sortPictures(inputs);
-  const isTaken = names?.takesList || images.length === 1;
-  if (names === undefined || !isTaken || (mask !== undefined && names.mask === undefined)) {
+  const isAccepted = names?.acceptsList || images.length === 1;
+  if (names === undefined || !isAccepted || (mask !== undefined && names.mask === undefined)) {
     const message = `replicate: no way to send these pictures to ${model} is known`;
     throw new ProviderError("misconfigured", message, { accepted: false });
   }
   const uris = images.map(dataUri);
   return {
-    [names.image]: names.takesList ? uris : (uris[0] ?? null),
+    [names.image]: names.acceptsList ? uris : (uris[0] ?? null),
     ...(mask === undefined || names.mask === undefined
       ? {}
       : { [names.mask]: dataUri(await whiteMask(mask)) }),

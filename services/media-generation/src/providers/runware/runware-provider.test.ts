@@ -136,9 +136,9 @@ describe("runware", () => {
       [picture("a"), picture("b"), picture("c")],
       { referenceImages: [uri("a"), uri("b"), uri("c")] },
     ],
-  ])("takes pictures to %s along as it has them", async (model, kind, inputs, said) => {
+  ])("takes pictures to %s along as it has them", async (model, kind, inputs, sent) => {
     expect(await sentFor(jobOf<MediaJob>(kind, { model, inputs }))).toEqual([
-      expect.objectContaining({ inputs: said }),
+      expect.objectContaining({ inputs: sent }),
     ]);
   });
 
@@ -195,8 +195,8 @@ describe("runware", () => {
     expect(bench.asked().json).toHaveLength(10);
     expect(bench.asked().json).toContainEqual({ taskType: "getResponse", taskUUID: task });
     expect(await look([], error("inferenceError"))).toBeUndefined();
-    for (const unsaid of [answers.processing.data[0], { ...answers.image, cost: null }]) {
-      await expect(look([answers.image, unsaid])).rejects.toMatchObject({ kind: "unavailable" });
+    for (const unpriced of [answers.processing.data[0], { ...answers.image, cost: null }]) {
+      await expect(look([answers.image, unpriced])).rejects.toMatchObject({ kind: "unavailable" });
     }
     const general = error("invalidApiKey", { taskUUID: null });
     await expect(look([answers.image], general)).rejects.toMatchObject({ kind: "misconfigured" });

@@ -84,7 +84,7 @@ export function createRunwareProvider(options: RunwareOptions): MediaProvider {
 
   return {
     name: RUNWARE,
-    makes: { image: { mostAtOnce: 1, submit }, video: { mostAtOnce: 1, submit } },
+    kinds: { image: { mostAtOnce: 1, submit }, video: { mostAtOnce: 1, submit } },
     poll,
     cancel: async () => undefined,
     lookUp,

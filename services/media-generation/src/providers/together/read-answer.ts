@@ -2,7 +2,7 @@
 import { parsePicoUsd } from "@gr/money";
 import { z } from "zod";
 import type { Phase } from "../answer-failure.ts";
-import { madePictures } from "../made-pictures.ts";
+import { deliveredPictures } from "../delivered-pictures.ts";
 import type { OutboundAnswer } from "../outbound.ts";
 import type { Progress, ReportedUsage } from "../provider.ts";
 import { ProviderError } from "../provider-error.ts";
@@ -27,7 +27,7 @@ const ENDED = new Set(["failed", "cancelled"]);
 /** @throws ProviderError failed, if there is no picture, or more than requested */
 export function readImages(answer: OutboundAnswer, wanted: number): Progress {
   const images = imagesSchema.safeParse(answer.json());
-  const pictures = madePictures("together", images.data?.data, wanted);
+  const pictures = deliveredPictures("together", images.data?.data, wanted);
   return { state: "succeeded", artifacts: pictures.map(({ url }) => ({ url, type: "image/jpeg" })) };
 }
 

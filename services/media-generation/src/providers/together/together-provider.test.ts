@@ -116,7 +116,7 @@ describe("together", () => {
     [-1, undefined],
     ["0.28", undefined],
   ])("a cost of %j is billed as %s pico-USD", async (cost, billed) => {
-    const made = await bench.run(videoJob, stateOf(), doneWith({ ...video.outputs, cost }));
-    expect(made.usage?.billed).toBe(billed);
+    const result = await bench.run(videoJob, stateOf(), doneWith({ ...video.outputs, cost }));
+    expect(result.usage?.billed).toBe(billed);
   });
 });

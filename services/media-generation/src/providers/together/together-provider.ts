@@ -51,7 +51,7 @@ export function createTogetherProvider(options: TogetherOptions): MediaProvider 
 
   return {
     name: TOGETHER,
-    makes: {
+    kinds: {
       image: { mostAtOnce: MOST_IMAGES_AT_ONCE, submit: submitImage },
       video: { mostAtOnce: 1, submit: submitVideo },
     },

@@ -3,25 +3,25 @@
 import { z } from "zod";
 import { decodedPieces } from "../../storage/base64-text.ts";
 import type { Phase } from "../answer-failure.ts";
-import { madePictures } from "../made-pictures.ts";
+import { deliveredPictures } from "../delivered-pictures.ts";
 import type { OutboundAnswer } from "../outbound.ts";
 import { percentOf } from "../percent.ts";
 import type { Operation, Progress, ReportedUsage } from "../provider.ts";
 import { ProviderError } from "../provider-error.ts";
 import type { ProviderHttp } from "../provider-http.ts";
 
-const made = z.object({
+const tokens = z.object({
   url: z.string().nullish(),
   b64_json: z.string().nullish(),
   mime_type: z.string().nullish(),
   respect_moderation: z.boolean().nullish(),
 });
-type Made = z.infer<typeof made>;
+type Output = z.infer<typeof tokens>;
 
-const imagesSchema = z.object({ data: z.array(made) });
+const imagesSchema = z.object({ data: z.array(tokens) });
 const requestSchema = z.object({ request_id: z.string().min(1) });
 const videoSchema = z
-  .object({ status: z.string().nullish(), video: made.nullish(), error: z.object({}).nullish() })
+  .object({ status: z.string().nullish(), video: tokens.nullish(), error: z.object({}).nullish() })
   // A finished video may arrive without a status.
   .refine(({ status, video }) => status != null || video != null);
 const progressSchema = z.object({ progress: z.number() });
@@ -52,11 +52,11 @@ export function readImages(answer: OutboundAnswer, wanted: number): Progress {
   const body = answer.json();
   const reported = usageOf(body);
   const images = imagesSchema.safeParse(body).data?.data;
-  if (images?.some(isTakenAway)) {
-    const message = "xai: moderation took a picture away";
+  if (images?.some(isRemoved)) {
+    const message = "xai: moderation removed a picture";
     throw new ProviderError("blocked", message, { accepted: true, ...reported });
   }
-  const pictures = madePictures("xai", images, wanted, reported);
+  const pictures = deliveredPictures("xai", images, wanted, reported);
   const artifacts = pictures.map((picture) => artifactOf(picture, "image/jpeg"));
   return { state: "succeeded", artifacts, ...reported };
 }
@@ -80,7 +80,7 @@ export function readVideo(answer: OutboundAnswer, operation: Operation): Progres
   if (status === "failed" || status === "expired") throw new ProviderError("failed", `xai: ${status}`, end);
   if (status != null && status !== "done") return pending(operation, body);
   if (video == null) throw new ProviderError("failed", "xai: done without a video", end);
-  if (isTakenAway(video)) throw new ProviderError("blocked", "xai: moderation took the video away", end);
+  if (isRemoved(video)) throw new ProviderError("blocked", "xai: moderation removed the video", end);
   return { state: "succeeded", artifacts: [artifactOf(video, "video/mp4")], ...usageOf(body) };
 }
 
@@ -103,11 +103,11 @@ const pending = (operation: Operation, body?: unknown): Progress => ({
   percent: percentOf(progressSchema.safeParse(body).data?.progress, 100),
 });
 
-function isTakenAway({ url, b64_json, respect_moderation }: Made): boolean {
+function isRemoved({ url, b64_json, respect_moderation }: Output): boolean {
   return respect_moderation === false || (!url && !b64_json);
 }
 
-function artifactOf({ url, b64_json, mime_type }: Made, usual: string) {
+function artifactOf({ url, b64_json, mime_type }: Output, usual: string) {
   const type = mime_type ?? usual;
   return b64_json ? { stream: decodedPieces(b64_json), type } : { url: url ?? "", type };
 }

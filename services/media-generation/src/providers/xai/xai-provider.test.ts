@@ -149,8 +149,8 @@ describe("xai", () => {
 
   test("a picture in the answer is taken as well as a link, and a video without a state", async () => {
     const inside = { ...images.data[0], url: undefined, b64_json: Buffer.from("x").toString("base64") };
-    const made = await bench.run(imageJob, { status: 200, body: { ...images, data: [inside] } });
-    expect(await bench.bring(made)).toEqual([Buffer.from("x")]);
+    const result = await bench.run(imageJob, { status: 200, body: { ...images, data: [inside] } });
+    expect(await bench.readAll(result)).toEqual([Buffer.from("x")]);
     const filmed = await bench.run(videoJob, accepted, done({}, { status: undefined }));
     expect(filmed.artifacts).toEqual([{ url: video.video.url, type: "video/mp4" }]);
   });

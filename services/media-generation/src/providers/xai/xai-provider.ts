@@ -53,7 +53,7 @@ export function createXaiProvider({ apiKey, baseUrl, outbound }: XaiOptions): Me
 
   return {
     name: XAI,
-    makes: {
+    kinds: {
       image: { mostAtOnce: MOST_IMAGES_AT_ONCE, submit: submitImage },
       video: { mostAtOnce: 1, submit: submitVideo },
     },

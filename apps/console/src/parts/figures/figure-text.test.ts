@@ -1,0 +1,36 @@
+// Money is shown exactly, and times from now in words.
+import { expect, test } from "@jest/globals";
+import { actionText, fromNow, moneyText, shortDecimal } from "./figure-text.ts";
+
+test.each([
+  ["0.0000", "$0.00"],
+  ["12.3400", "$12.34"],
+  ["12.3401", "$12.3401"],
+  ["-0.0012", "−$0.0012"],
+  ["1234567.5000", "$1,234,567.50"],
+  ["9007199254740993.0001", "$9,007,199,254,740,993.0001"],
+])("%s is shown as %s", (usd, text) => {
+  expect(moneyText(usd)).toBe(text);
+});
+
+test.each([
+  ["1.5000", "1.5"],
+  ["2.0000", "2"],
+  ["100", "100"],
+  ["0.", "0"],
+])("%s without the zeros of its fraction is %s", (decimal, text) => {
+  expect(shortDecimal(decimal)).toBe(text);
+});
+
+const NOW = Date.UTC(2026, 0, 15, 12);
+test.each([
+  [NOW + 3 * 3_600_000, "in 3 hours"],
+  [NOW - 2 * 86_400_000, "2 days ago"],
+  [NOW + 90_000, "in 1 minute"],
+])("%d is %s", (at, words) => {
+  expect(fromNow(new Date(at).toISOString(), NOW, "en")).toBe(words);
+});
+
+test("deeds are shown as words", () => {
+  expect(actionText("member.role_changed")).toBe("Member role changed");
+});

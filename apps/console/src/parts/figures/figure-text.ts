@@ -1,0 +1,49 @@
+// Figure text formats money, times and audit events. Money is a decimal string and never becomes a number.
+
+/** Formats two decimals, or all four if the last two are not zero. @param usd such as "12.3400" or "-0.0012" */
+export function moneyText(usd: string): string {
+  const sign = usd.startsWith("-") ? "−" : "";
+  const [whole = "0", fraction = ""] = usd.replace("-", "").split(".");
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  const decimals = fraction.padEnd(4, "0").replace(/00$/, "");
+  return `${sign}$${grouped}.${decimals}`;
+}
+
+/** Removes the zeros at the end of a fraction: "1.5000" becomes "1.5", "2.0000" becomes "2". */
+export function shortDecimal(decimal: string): string {
+  if (!decimal.includes(".")) return decimal;
+  let end = decimal.length;
+  while (decimal[end - 1] === "0") end -= 1;
+  return decimal.slice(0, decimal[end - 1] === "." ? end - 1 : end);
+}
+
+/** 1234567 as "1,234,567". */
+export function countText(count: number | string): string {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** "820 ms" or "1.2 s". */
+export function secondsText(ms: number): string {
+  return ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`;
+}
+
+/** "in 3 hours", "2 days ago". @param now Unix milliseconds */
+export function fromNow(at: string, now = Date.now(), locale?: string): string {
+  const seconds = Math.round((Date.parse(at) - now) / 1_000);
+  const steps = [
+    [86_400, "day"],
+    [3_600, "hour"],
+    [60, "minute"],
+  ] as const;
+  const words = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
+  for (const [size, unit] of steps) {
+    if (Math.abs(seconds) >= size) return words.format(Math.trunc(seconds / size), unit);
+  }
+  return words.format(seconds, "second");
+}
+
+/** "member.role_changed" as "Member role changed". */
+export function actionText(action: string): string {
+  const words = action.replace(/[._]/g, " ");
+  return words.slice(0, 1).toUpperCase() + words.slice(1);
+}

@@ -1,0 +1,34 @@
+// A table with a head, which is scrolled sideways where it is wider than the screen. Columns of money name their unit.
+import { Table } from "@mantine/core";
+import type { ReactNode } from "react";
+
+export interface RowsTableProps {
+  readonly heads: readonly string[];
+  /** Number of last columns with figures, which are right-aligned. */
+  readonly figures?: number;
+  /** True: the last column contains the actions of a row. */
+  readonly hasActions?: boolean;
+  readonly minWidth: number;
+  /** Rows. */
+  readonly children: ReactNode;
+}
+
+export function RowsTable({ heads, figures = 0, hasActions = false, minWidth, children }: RowsTableProps) {
+  return (
+    <Table.ScrollContainer minWidth={minWidth}>
+      <Table>
+        <Table.Thead>
+          <Table.Tr>
+            {heads.map((head, index) => (
+              <Table.Th key={head} scope="col" {...(index >= heads.length - figures && { ta: "right" })}>
+                {head}
+              </Table.Th>
+            ))}
+            {hasActions && <Table.Th scope="col" aria-label="Actions" />}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>{children}</Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}

@@ -1,0 +1,80 @@
+// Step owns the shape of one row of the ledger: one change of one account, with the totals after it. A row is never changed,
+// and the rows of an account are numbered without a gap, so balance, holds and windows are reads of the rows.
+import type { Credits, PicoUsd } from "@gr/money";
+import type { KeptAmounts } from "./account.ts";
+import type { BudgetDefinition } from "./budget.ts";
+import type { Id } from "./id.ts";
+import type { Claim, HoldTag } from "./operation.ts";
+
+/** Number of each kind in the table. Numbers are never used again for another kind. */
+export const STEP_KINDS = {
+  open: 1,
+  place: 2,
+  extend: 3,
+  next: 4,
+  capture: 5,
+  release: 6,
+  /** Release of a hold without a found outcome upstream. */
+  abandon: 7,
+  /** Cost that a provider reported after the booking of its attempt. */
+  late: 8,
+  lease: 9,
+  keep: 10,
+  deposit: 11,
+  refund: 12,
+  adjustment: 13,
+  budget: 14,
+  suspend: 15,
+} as const;
+
+export type StepKind = keyof typeof STEP_KINDS;
+
+/** Totals of one budget in one window after a step. */
+export interface BudgetAfter {
+  /** Number of the budget. */
+  readonly budget: number;
+  /** Number of the window in which the hold was admitted. */
+  readonly window: number;
+  readonly used: Credits;
+  readonly held: Credits;
+}
+
+/** Content of the kinds that are rare. */
+export type StepDetail =
+  | { readonly definition: BudgetDefinition }
+  | { readonly suspended: boolean }
+  | { readonly kept: KeptAmounts };
+
+export interface Step {
+  readonly kind: StepKind;
+  readonly accountId: Id;
+  /** Number within the account, from 1. */
+  readonly seq: number;
+  /** Unix milliseconds; never before the step before. */
+  readonly at: number;
+  /** Hold, deposit, adjustment or budget; the account itself for `open` and `suspend`. */
+  readonly id: Id;
+  /** Change of `held`; for deposit, refund and adjustment the change of `credited`. */
+  readonly credits: Credits;
+  readonly charge: Credits;
+  /** Cost that this step books. */
+  readonly cost: PicoUsd;
+  /** Provider of that cost; null without a cost. A capture has it always. */
+  readonly billedBy: string | null;
+  /** place, next: the attempt that begins. Others: the attempt of the cost. 0 without a hold. */
+  readonly attempt: number;
+  /** Number of the step that placed the hold; null for `place` and without a hold. */
+  readonly placeSeq: number | null;
+  /** place, extend, next: deadline of the hold. lease: end of the lease. */
+  readonly deadlineAt: number | null;
+  readonly credited: Credits;
+  readonly debited: Credits;
+  readonly held: Credits;
+  /** From the lowest budget up. */
+  readonly budgets: readonly BudgetAfter[];
+  /** place; next, where provider and upstream model differ from the step before. */
+  readonly tag: HoldTag | null;
+  /** place. The fingerprint is empty in a step that was read from the ledger. */
+  readonly claim: Claim | null;
+  readonly detail: StepDetail | null;
+}
