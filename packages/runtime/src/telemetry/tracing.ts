@@ -2,7 +2,7 @@
 // loaded only if a receiver is configured.
 import type { Context, Tracer } from "@opentelemetry/api";
 import type { Registry } from "prom-client";
-import { buildInfo } from "../process/build-info.ts";
+import { buildInfo } from "../build-info.ts";
 import type { ProcessConfig } from "../process/config.ts";
 import type { Logger } from "../process/logger.ts";
 
