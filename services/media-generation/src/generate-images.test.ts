@@ -92,7 +92,11 @@ describe("base64", () => {
   test("is what a request without response_format gets if its key says so; one with it gets what it asks", async () => {
     const made = async (more: object, byDefault: string) => {
       const headers = { [FORMAT_HEADER]: byDefault };
-      const { body } = await media.generate({ model: "sandbox/image", prompt: "a fox", ...more }, undefined, headers);
+      const { body } = await media.generate(
+        { model: "sandbox/image", prompt: "a fox", ...more },
+        undefined,
+        headers,
+      );
       return Object.keys(body.data[0]);
     };
     expect(await made({}, "b64_json")).toEqual(["b64_json"]);

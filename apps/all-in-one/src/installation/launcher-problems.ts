@@ -2,8 +2,8 @@
 // unusable value, of all modules at once, and names that are nearly those of a setting.
 import { type Environment, processConfig, readConfig, strayNames, vendorNameOf } from "@gr/runtime";
 import type { z } from "zod";
-import { launcherConfig } from "./launcher-config.ts";
 import { routerModules } from "../modules.ts";
+import { launcherConfig } from "./launcher-config.ts";
 
 const MISSING = / is required \(.*\)$/;
 

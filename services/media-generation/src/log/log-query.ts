@@ -27,8 +27,8 @@ export const modelField = z
   .string(once("model"))
   .min(1, "model must not be empty")
   .max(LONGEST_MODEL, `model must have at most ${LONGEST_MODEL} characters`)
-  // Without \P{Cc}: generators of clients and of requests cannot read it.
-  .regex(/^[^\u0000-\u001f\u007f-\u009f]*$/, "model must have no control characters");
+  // No pattern of the description: generators of clients and of requests cannot read this one.
+  .refine((model) => /^\P{Cc}*$/u.test(model), "model must have no control characters");
 
 export const idField = (name: string) =>
   z

@@ -36,7 +36,14 @@ const listRoute = (deps: LogDeps) =>
     },
     handle: async ({ query, caller }) => {
       const { generationLog, publicBaseUrl } = deps;
-      const { limit, after, model, status, created_after: createdAfter, created_before: createdBefore } = query;
+      const {
+        limit,
+        after,
+        model,
+        status,
+        created_after: createdAfter,
+        created_before: createdBefore,
+      } = query;
       const kind = kindOf(query);
       const filter = { model, status, createdAfter, createdBefore };
       if (kind === "text") return listTexts(deps, caller, filter, after, limit ?? USUAL_PAGE);

@@ -29,13 +29,10 @@ export const imageRequestSchema = z.object({
     .nullish()
     .meta({ default: 1 })
     .transform((n) => n ?? 1),
-  stream: z
-    .boolean({ error: "stream must be true or false" })
-    .nullish()
-    .meta({
-      default: false,
-      description: "true: the answer is text/event-stream, with a final event for each image",
-    }),
+  stream: z.boolean({ error: "stream must be true or false" }).nullish().meta({
+    default: false,
+    description: "true: the answer is text/event-stream, with a final event for each image",
+  }),
   partial_images: z
     .number({ error: BAD_PARTIALS })
     .int(BAD_PARTIALS)

@@ -80,7 +80,11 @@ const alias = z
   .meta({ [ALIAS]: true });
 
 export const imageFields = {
-  image: described("input image, or a list of at most 16 input images; image[] means the same", PICTURE, WRAPPED),
+  image: described(
+    "input image, or a list of at most 16 input images; image[] means the same",
+    PICTURE,
+    WRAPPED,
+  ),
   "image[]": alias,
   images: described("alias of image, as in OpenAI's API", PICTURE, WRAPPED),
 };
