@@ -8,6 +8,7 @@ export { FormFile, type FormRules } from "./bodies/form-body.ts";
 export { allowanceOf, type BodyMeter, type BodyRules, incomingBodyOf } from "./bodies/incoming-body.ts";
 export { parseJsonBytes } from "./bodies/json-body.ts";
 export { endOfJsonString, guardJson, JsonGuard, OF_REQUESTS, type StringPlace } from "./bodies/json-guard.ts";
+export { stringLengthIn } from "./bodies/parse-in-slices.ts";
 export { loopTurns } from "./bodies/parse-in-turns.ts";
 export { parseRequest } from "./bodies/parse-request.ts";
 export { migrate } from "./database/migrate.ts";
@@ -25,7 +26,14 @@ export { RedisGate, type RedisGateMessages } from "./database/redis-gate.ts";
 export { isUuid, UUID, UUID_PATTERN } from "./database/uuid.ts";
 export { hasEntityTag } from "./http/entity-tag.ts";
 export type { MountPoint } from "./http/forward-request.ts";
-export { closeHttpApp, createHttpApp, drainHttpApp, pathOf, routeNotFound } from "./http/http-app.ts";
+export {
+  closeHttpApp,
+  createHttpApp,
+  drainHttpApp,
+  pathOf,
+  registerScope,
+  routeNotFound,
+} from "./http/http-app.ts";
 export { admitStranger, type ConnectionLimits, trustConnection } from "./http/open-connections.ts";
 export { LONGEST_PAGE, type Page, pageFields, pageOf, wholeNumber } from "./http/page-fields.ts";
 export { countHeader } from "./http/refuse-ambiguous.ts";

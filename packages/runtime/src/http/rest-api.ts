@@ -14,7 +14,9 @@ import {
 } from "../bodies/form-body.ts";
 import { admitBodies, type BodyRules } from "../bodies/incoming-body.ts";
 import { BODY_MESSAGES, readJsonBody } from "../bodies/json-body.ts";
+import type { LongStrings } from "../bodies/parse-in-slices.ts";
 import { parseRequest, refuseNul } from "../bodies/parse-request.ts";
+import { registerScope } from "./http-app.ts";
 
 const JSON_TYPE = "application/json";
 
@@ -54,6 +56,11 @@ export interface RestRoute {
    * json-guard.ts has accepted, and checks the rest itself; `body` is then documentation.
    */
   readonly bodyAs?: "parsed" | "bytes";
+  /**
+   * "cut": the value that `parseJsonBytes` returns for a long body has only the beginning of its long strings, and
+   * `stringLengthIn` returns their lengths. Absent: it has them whole, which costs their size in memory once more.
+   */
+  readonly longStrings?: LongStrings;
   /** Absent: the route accepts no form. A form is checked against `body`, as JSON is. */
   readonly form?: FormRules;
   /** Limit of a JSON body, in bytes; 1 MB when absent. */
@@ -102,7 +109,7 @@ export function restRoute<
 
 /** Registers the routes in an encapsulated scope, so that their body parsers touch nothing else. */
 export async function registerRest(app: FastifyInstance, api: RestApi): Promise<void> {
-  await app.register(async (scope) => {
+  await registerScope(app, "routes", async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser(JSON_TYPE, async (request: FastifyRequest, payload: IncomingMessage) => {
       const { bodyAs } = request.routeOptions.config;
@@ -132,7 +139,7 @@ async function acceptForms(scope: FastifyInstance): Promise<void> {
     if (!request.isMultipart() || bodyAs === "nothing") return;
     if (form === undefined) throw otherBodyType(request);
     refuseEncoding(request);
-    request.body = await readFormBody(request, form.rules, form.readers);
+    request.body = await readFormBody(request, form.rules, form.readers());
   });
 }
 
@@ -143,9 +150,10 @@ function registerRoute(scope: FastifyInstance, route: RestRoute, refusesNul: boo
     url: route.path,
     config: {
       bodyAs: bodySchema === undefined ? "nothing" : (route.bodyAs ?? "parsed"),
+      longStrings: route.longStrings ?? "whole",
       ...(bodySchema === undefined || form === undefined
         ? {}
-        : { form: { rules: form, readers: textReaders(jsonSchema(bodySchema, "input")) } }),
+        : { form: { rules: form, readers: once(() => textReaders(jsonSchema(bodySchema, "input"))) } }),
     },
     ...(route.bodyLimit === undefined ? {} : { bodyLimit: route.bodyLimit }),
     onRequest: (http, _reply, done) => {
@@ -160,11 +168,23 @@ function registerRoute(scope: FastifyInstance, route: RestRoute, refusesNul: boo
       const body = route.body === undefined || asBytes ? http.body : parseRequest(route.body, http.body);
       const query = route.query === undefined ? undefined : parseRequest(route.query, http.query);
       // After the schemas: unread members do no harm, and the schemas' own messages are better.
-      if (refusesNul) for (const part of asBytes ? [query] : [body, query]) refuseNul(part);
+      if (refusesNul) {
+        if (!asBytes) refuseNul(body);
+        refuseNul(query);
+      }
       const caller = route.access(http.principal ?? null);
       return route.handle({ body, query, caller, http, reply } as RestRequest<never, never, never>);
     },
   });
+}
+
+/** Returns a function with the result of the first call: most processes never need it. */
+function once<Result extends object>(create: () => Result): () => Result {
+  let result: Result | undefined;
+  return () => {
+    result ??= create();
+    return result;
+  };
 }
 
 function bodyTypes({ routeOptions }: FastifyRequest): string {
@@ -253,6 +273,7 @@ function jsonSchema(schema: z.ZodType, io: "input" | "output"): object {
 declare module "fastify" {
   interface FastifyContextConfig {
     bodyAs?: "nothing" | "parsed" | "bytes";
-    form?: { readonly rules: FormRules; readonly readers: ReadonlyMap<string, TextReader> };
+    longStrings?: LongStrings;
+    form?: { readonly rules: FormRules; readonly readers: () => ReadonlyMap<string, TextReader> };
   }
 }
