@@ -27,6 +27,8 @@ import "@mantine/core/styles/Burger.css";
 import "@mantine/core/styles/Button.css";
 import "@mantine/core/styles/Card.css";
 import "@mantine/core/styles/Center.css";
+import "@mantine/core/styles/CheckboxCard.css";
+import "@mantine/core/styles/CheckboxIndicator.css";
 import "@mantine/core/styles/Checkbox.css";
 import "@mantine/core/styles/Code.css";
 import "@mantine/core/styles/Container.css";

@@ -64,7 +64,7 @@ export const theme = createTheme({
       defaultProps: { variant: "light", radius: "sm", tt: "none", fw: 500 },
       styles: { root: { minWidth: "max-content" } },
     }),
-    // The automatic contrast knows the light shade alone.
+    // The automatic contrast uses the light shade in both schemes.
     Button: Button.extend({
       defaultProps: { fw: 500 },
       vars: (_theme, { variant = "filled", color }) => ({

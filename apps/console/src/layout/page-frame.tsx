@@ -12,7 +12,7 @@ export interface PageFrameProps {
   readonly menu?: (close: () => void) => ReactNode;
   /** Name of the account or area, in the title of the document. */
   readonly area?: string | undefined;
-  /** At the left of the head, before the name of the page. */
+  /** First part of the head, before the name of the page. */
   readonly place?: ReactNode;
   /** At the right of the head. */
   readonly head: ReactNode;

@@ -239,7 +239,7 @@ function LatestRequests({ account }: { account: string }) {
   );
 }
 
-/** Failed requests without a charge say so. */
+/** Shows words in place of a charge of zero for a failed request. */
 function Cost({ usd, isFree }: { usd: string; isFree: boolean }) {
   if (!isFree || Number(usd) > 0) return <Money usd={usd} />;
   return (
