@@ -1,4 +1,4 @@
-// One jest project for all rings; tests lie beside the code they test, and under test/.
+// One jest project for all rings; tests are beside their code, and under test/.
 // Sources run as ESM TypeScript, so jest needs --experimental-vm-modules (scripts/test.ts passes it).
 module.exports = {
   testEnvironment: "node",
@@ -15,7 +15,7 @@ module.exports = {
     "<rootDir>/test/kit/src/setup/one-error-realm.ts",
     "<rootDir>/test/kit/src/setup/property-seed.ts",
   ],
-  // Ends a test that hangs, and no other: a slow, busy machine may take many times as long as ours.
+  // Ends only a test that hangs: a slow, busy machine may need many times the usual time.
   testTimeout: 600_000,
   // More than CI has cores: tests wait a lot, for processes, timers and disks. Deep ones have fewer (scripts/test.ts).
   maxWorkers: 4,

@@ -115,6 +115,7 @@ describe("rooms", () => {
     proto: [],
     money: [],
     embedded: [],
+    ledger: ["money"],
     runtime: ["proto"],
     identity: ["proto", "money", "runtime"],
     models: ["proto", "money", "runtime"],
@@ -124,7 +125,7 @@ describe("rooms", () => {
     "paid-request": ["proto", "money", "runtime", ...domain, "clients"],
     simulator: ["money", "runtime"],
     gateway: ["proto", "money", "runtime", ...domain, "clients", "paid-request"],
-    services: ["proto", "money", "runtime", ...domain, "clients", "paid-request"],
+    services: ["proto", "money", "ledger", "runtime", ...domain, "clients", "paid-request"],
     // Checking an operator's files must not need a router.
     cli: ["proto", "money", "runtime", ...domain, "clients", "catalog/files"],
   };
@@ -364,6 +365,13 @@ describe("the repository", () => {
     });
     const index = read("docs/decisions/README.md").split("\n");
     expect(index.filter((line) => line.startsWith("| ["))).toEqual(rows);
+  });
+
+  test("each decision states the figure that decided it, or the reason why there is none", () => {
+    const records = tracked.filter((file) => /^docs\/decisions\/\d{4}-/.test(file));
+    expect(
+      records.filter((file) => !/^\*\*(Deciding figures?\.|No figure:)\*\* \S/m.test(read(file))),
+    ).toEqual([]);
   });
 
   test("every file that a document links to exists", () => {

@@ -31,7 +31,7 @@ export function admitRequests({
   pages,
 }: Admission): onRequestHookHandler {
   const rowFor = (request: FastifyRequest): RouteRow | undefined =>
-    rowOf(request.raw.url ?? "") ?? (pages?.find(request) === undefined ? undefined : FILES);
+    rowOf(request.raw.url ?? "", request.method) ?? (pages?.find(request) === undefined ? undefined : FILES);
   // Without a promise if no service must be called, which is true of most requests.
   const verdictOn = (request: FastifyRequest, reply: FastifyReply): unknown => {
     proxies.warnOfForgery(request.raw);

@@ -115,8 +115,8 @@ export const gatewayModule = defineModule({
       });
     }
     await registerScope(app, "public routes", async (routes) => {
-      routes.setErrorHandler((error, { principal, raw }) => {
-        throw principal === null ? error : failureOf(raw.url ?? "", error);
+      routes.setErrorHandler((error, { principal, raw, method }) => {
+        throw principal === null ? error : failureOf(raw.url ?? "", method, error);
       });
       for (const [module, points] of mounted) {
         await registerScope(routes, "module", async (scope) => {
@@ -127,7 +127,7 @@ export const gatewayModule = defineModule({
         });
       }
     });
-    serveReference(app);
+    serveReference(app, { hasGuides: pages?.hasGuides === true });
     serveOpenApi(app, { modules: describedModules(), describeRest, clock });
     return {
       start: () => listen(app, config),
@@ -197,7 +197,7 @@ function countRequests(app: FastifyInstance, metrics: Registry): void {
   });
   app.addHook("onResponse", (request, reply, done) => {
     running -= 1;
-    const route = rowOf(request.raw.url ?? "")?.prefix ?? "other";
+    const route = rowOf(request.raw.url ?? "", request.method)?.prefix ?? "other";
     requests.inc({ route, status: `${Math.floor(reply.statusCode / 100)}xx` });
     durations.observe({ route }, reply.elapsedTime / 1_000);
     done();

@@ -68,6 +68,7 @@ describe("a repository with a release and two later commits", () => {
     await mkdir(file(".ci"));
     await cp(join(ROOT, ".ci/tag-release"), file(".ci/tag-release"));
     await writeFile(file("CHANGELOG.md"), "# Changelog\n");
+    await writeFile(file("compose.yaml"), "    image: generation-router/keys:0.1.0\n");
     await writeFile(file("package.json"), '{\n  "name": "a",\n  "version": "0.1.0"\n}\n');
     await git(place(), "init", "--quiet");
     for (const title of ["Release", "Add a", "Repair b"]) {
@@ -92,6 +93,7 @@ describe("a repository with a release and two later commits", () => {
     await expect(prepareRelease("0.1.0", "2026-11-24", place())).rejects.toThrow("is 0.1.0 already");
     await prepareRelease("0.2.0", "2026-11-24", place());
     expect(JSON.parse(await readFile(file("package.json"), "utf8"))).toEqual({ name: "a", version: "0.2.0" });
+    expect(await readFile(file("compose.yaml"), "utf8")).toBe("    image: generation-router/keys:0.2.0\n");
     const changelog = await readFile(file("CHANGELOG.md"), "utf8");
     expect(changelog).toBe("# Changelog\n\n## 0.2.0 (2026-11-24)\n\n- Repair b\n- Add a\n");
   });

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { ROOT, runTool, ToolError } from "../tool.ts";
 import { apiChanges } from "./api-changes.ts";
 import { entryOf, isNewer, titlesSince, withEntry } from "./changelog.ts";
+import { withOwnVersion } from "./image-pins.ts";
 
 export interface Release {
   readonly version: string;
@@ -50,11 +51,12 @@ export async function checkApi(): Promise<void> {
 }
 
 /**
- * Writes a new version into package.json, and an entry with the titles of its commits into CHANGELOG.md.
+ * Writes a new version into package.json and compose.yaml, and an entry with the titles of its commits into CHANGELOG.md.
  * @param root of the repository
  */
 export async function prepareRelease(version: string, date: string, root = ROOT): Promise<void> {
   const [manifest, changelog] = [join(root, "package.json"), join(root, "CHANGELOG.md")];
+  const compose = join(root, "compose.yaml");
   const last = JSON.parse(await readFile(join(root, "scripts/release/last.json"), "utf8")) as Release;
   if (!isNewer(version, last.version)) throw new ToolError(`the last release is ${last.version} already`);
   const titles = await titlesSince(last.commit, root);
@@ -62,6 +64,7 @@ export async function prepareRelease(version: string, date: string, root = ROOT)
   const before = await readFile(manifest, "utf8");
   await writeFile(changelog, text);
   await writeFile(manifest, before.replace(/^ {2}"version": ".*"/m, `  "version": "${version}"`));
+  await writeFile(compose, withOwnVersion(await readFile(compose, "utf8"), version));
 }
 
 /** @throws ToolError that names the reason why a commit cannot be the last release. @returns its version */

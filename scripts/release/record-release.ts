@@ -1,4 +1,4 @@
-// `npm run release -- <version>` prepares a release: version in package.json, entry in CHANGELOG.md, both to be committed.
+// `npm run release -- <version>` prepares a release: version in package.json and compose.yaml, entry in CHANGELOG.md, both to be committed.
 // `npm run release -- <commit>` then records that commit of main as the last release. From the record on, the checks hold
 // every change to it, the tests run its build beside the current one, and the public workflow tags it.
 import { mkdtemp, rm } from "node:fs/promises";

@@ -1,4 +1,4 @@
--- What the migrations add up to; functions are in sql/. Made from pg_catalog by a test; UPDATE_SCHEMA=1 rewrites it.
+-- Schema after all migrations; functions are in sql/. A test writes it from pg_catalog with UPDATE_SCHEMA=1.
 
 CREATE TYPE deposit_status AS ENUM ('PENDING', 'COMPLETED', 'FAILED', 'REFUNDED');
 
@@ -12,6 +12,67 @@ CREATE TYPE outcome AS ENUM ('done', 'insufficient_credits', 'spend_limit_exceed
 
 CREATE TYPE spend_period AS ENUM ('lifetime', 'day', 'week', 'month');
 
+CREATE TYPE claim_in AS (
+  account_id uuid,
+  hold_id uuid,
+  claimed_at bigint,
+  bucket integer,
+  generation integer,
+  key bytea,
+  fingerprint bytea
+);
+
+CREATE TYPE kept_answer_in AS (
+  account_id uuid,
+  hold_id uuid,
+  kept_at bigint,
+  bucket integer,
+  content_type text,
+  body bytea
+);
+
+CREATE TYPE step_in AS (
+  account_id uuid,
+  id uuid,
+  seq bigint,
+  at bigint,
+  credits bigint,
+  charge bigint,
+  cost bigint,
+  place_seq bigint,
+  deadline_at bigint,
+  credited bigint,
+  debited bigint,
+  held bigint,
+  used1 bigint,
+  held1 bigint,
+  used2 bigint,
+  held2 bigint,
+  used3 bigint,
+  held3 bigint,
+  used4 bigint,
+  held4 bigint,
+  bucket integer,
+  budget1 integer,
+  window1 integer,
+  budget2 integer,
+  window2 integer,
+  budget3 integer,
+  window3 integer,
+  budget4 integer,
+  window4 integer,
+  attempt integer,
+  kind smallint,
+  billed_by text,
+  service text,
+  provider text,
+  upstream_model text,
+  model text,
+  price_version text,
+  claim bytea,
+  detail text
+);
+
 -- Running totals of one customer: a hold fits while credits - debits - held allows it.
 CREATE TABLE account (
   id uuid NOT NULL,
@@ -24,6 +85,22 @@ CREATE TABLE account (
   CONSTRAINT account_pkey PRIMARY KEY (id)
 ) WITH (fillfactor=50);
 
+-- A copy of the state of an account after step seq, from which a cold start continues. It has no power: the steps decide.
+CREATE TABLE account_state (
+  account_id uuid NOT NULL,
+  seq bigint NOT NULL,
+  at bigint NOT NULL,
+  credited bigint NOT NULL,
+  debited bigint NOT NULL,
+  held bigint NOT NULL,
+  free_day bigint NOT NULL,
+  free_used integer NOT NULL,
+  bucket integer NOT NULL,
+  suspended boolean NOT NULL,
+  open_holds text NOT NULL /* JSON array. */,
+  CONSTRAINT account_state_pkey PRIMARY KEY (bucket, account_id)
+);
+
 -- A correction of credit by the operator: above zero gives, below zero takes.
 CREATE TABLE adjustment (
   id uuid NOT NULL,
@@ -34,6 +111,31 @@ CREATE TABLE adjustment (
   CONSTRAINT adjustment_credits_check CHECK (credits <> 0),
   CONSTRAINT adjustment_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
   CONSTRAINT adjustment_pkey PRIMARY KEY (id)
+);
+
+-- The budgets of account_state.
+CREATE TABLE budget_state (
+  account_id uuid NOT NULL,
+  seq bigint NOT NULL,
+  bucket integer NOT NULL,
+  budget integer NOT NULL,
+  content text NOT NULL /* JSON: definition, totals of windows, lifetime totals. */,
+  CONSTRAINT budget_state_pkey PRIMARY KEY (bucket, account_id, budget)
+);
+
+-- Idempotency-Keys and their holds. The latest generation owns the key.
+CREATE TABLE claim (
+  account_id uuid NOT NULL,
+  hold_id uuid NOT NULL,
+  claimed_at bigint NOT NULL,
+  bucket integer NOT NULL,
+  generation integer NOT NULL /* Number of the owner of this key, from 1. A writer without the latest owner in memory uses a number that exists. */,
+  key bytea NOT NULL /* Digest of the endpoint, the key and its owner. */,
+  fingerprint bytea NOT NULL,
+  CONSTRAINT claim_fingerprint_check CHECK (octet_length(fingerprint) = 32),
+  CONSTRAINT claim_generation_check CHECK (generation > 0),
+  CONSTRAINT claim_key_check CHECK (octet_length(key) = 32),
+  CONSTRAINT claim_pkey PRIMARY KEY (bucket, account_id, key, generation)
 );
 
 -- Money from outside; only COMPLETED ones count.
@@ -102,6 +204,17 @@ CREATE TABLE idempotency (
   CONSTRAINT idempotency_hold_id_key UNIQUE (hold_id)
 );
 
+-- Answers of requests with an Idempotency-Key, stored before the capture.
+CREATE TABLE kept_answer (
+  account_id uuid NOT NULL,
+  hold_id uuid NOT NULL,
+  kept_at bigint NOT NULL,
+  bucket integer NOT NULL,
+  content_type text NOT NULL,
+  body bytea NOT NULL,
+  CONSTRAINT kept_answer_pkey PRIMARY KEY (bucket, account_id, hold_id)
+);
+
 -- What may spend: one row per API key, with its cap, its window and its running totals.
 CREATE TABLE spender (
   id uuid NOT NULL,
@@ -122,6 +235,74 @@ CREATE TABLE spender (
   CONSTRAINT spender_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
   CONSTRAINT spender_pkey PRIMARY KEY (id)
 ) WITH (fillfactor=50);
+
+-- The ledger: one row for each change of an account, with the totals after it. Rows are never changed.
+CREATE TABLE step (
+  tx bigint NOT NULL /* Transaction of the row. Readers of new rows stop below pg_snapshot_xmin, so they read each row once. */,
+  account_id uuid NOT NULL,
+  id uuid NOT NULL /* Hold, deposit, adjustment or budget; otherwise the account. */,
+  seq bigint NOT NULL /* Number within the account, from 1 without a gap. */,
+  at bigint NOT NULL /* Unix milliseconds; never before the row before. */,
+  credits bigint NOT NULL /* Change of held; for deposit, refund and adjustment the change of credited. */,
+  charge bigint NOT NULL,
+  cost bigint NOT NULL /* Pico that this row books, to the provider in billed_by. */,
+  place_seq bigint /* seq of the place of the hold. */,
+  deadline_at bigint,
+  credited bigint NOT NULL /* Total of the account after the row: deposits less refunds, plus adjustments. */,
+  debited bigint NOT NULL /* Total of the account after the row: charges. */,
+  held bigint NOT NULL /* Total of the account after the row: credits of open holds. */,
+  used1 bigint /* Charges of budget1 in window1 after the row. Budgets are numbered from the lowest up. */,
+  held1 bigint /* Open holds of budget1 in window1 after the row. */,
+  used2 bigint,
+  held2 bigint,
+  used3 bigint,
+  held3 bigint,
+  used4 bigint,
+  held4 bigint,
+  bucket integer NOT NULL,
+  budget1 integer,
+  window1 integer /* Window of budget1 in which the hold was admitted. */,
+  budget2 integer,
+  window2 integer,
+  budget3 integer,
+  window3 integer,
+  budget4 integer,
+  window4 integer,
+  attempt integer NOT NULL,
+  kind smallint NOT NULL /* STEP_KINDS of packages/ledger. */,
+  billed_by text,
+  service text,
+  provider text,
+  upstream_model text,
+  model text,
+  price_version text,
+  claim bytea /* Digest of the Idempotency-Key that the place claims. */,
+  detail text /* JSON of the rare kinds: definition of a budget, suspension, amounts of a kept answer. */,
+  CONSTRAINT step_amounts CHECK (charge >= 0 AND cost >= 0 AND debited >= charge AND held >= 0 AND used1 >= 0 AND held1 >= 0 AND used2 >= 0 AND held2 >= 0 AND used3 >= 0 AND held3 >= 0 AND used4 >= 0 AND held4 >= 0),
+  CONSTRAINT step_budgets CHECK ((num_nulls(budget1, window1, used1, held1) = ANY (ARRAY[0, 4])) AND (num_nulls(budget2, window2, used2, held2) = ANY (ARRAY[0, 4])) AND (num_nulls(budget3, window3, used3, held3) = ANY (ARRAY[0, 4])) AND (num_nulls(budget4, window4, used4, held4) = ANY (ARRAY[0, 4])) AND (budget2 IS NULL OR budget1 IS NOT NULL) AND (budget3 IS NULL OR budget2 IS NOT NULL) AND (budget4 IS NULL OR budget3 IS NOT NULL)),
+  CONSTRAINT step_claim CHECK (claim IS NULL OR kind = 2 AND octet_length(claim) = 32),
+  CONSTRAINT step_kind CHECK (
+CASE kind
+    WHEN 2 THEN credits >= 0 AND charge = 0 AND cost = 0 AND place_seq IS NULL AND budget1 IS NOT NULL AND attempt = 1 AND num_nulls(deadline_at, service, provider, upstream_model, model, price_version) = 0 AND (credits = 0 OR (credited - debited) >= held)
+    WHEN 3 THEN credits >= 0 AND charge = 0 AND cost = 0 AND place_seq < seq AND deadline_at IS NOT NULL AND (credits = 0 OR (credited - debited) >= held)
+    WHEN 5 THEN charge <= (- credits) AND place_seq < seq AND billed_by IS NOT NULL
+    WHEN 6 THEN charge = 0 AND credits <= 0 AND place_seq < seq
+    WHEN 7 THEN charge = 0 AND credits <= 0 AND place_seq < seq
+    WHEN 8 THEN charge = 0 AND credits = 0 AND cost > 0 AND place_seq < seq AND billed_by IS NOT NULL
+    WHEN 4 THEN charge = 0 AND credits = 0 AND place_seq < seq AND attempt > 1 AND deadline_at IS NOT NULL
+    WHEN 9 THEN charge = 0 AND credits = 0 AND cost = 0 AND place_seq < seq AND deadline_at IS NOT NULL
+    WHEN 10 THEN charge = 0 AND credits = 0 AND cost = 0 AND place_seq < seq AND detail IS NOT NULL
+    WHEN 11 THEN charge = 0 AND cost = 0 AND place_seq IS NULL AND budget1 IS NULL
+    WHEN 12 THEN charge = 0 AND cost = 0 AND place_seq IS NULL AND budget1 IS NULL
+    WHEN 13 THEN charge = 0 AND cost = 0 AND place_seq IS NULL AND budget1 IS NULL
+    WHEN 1 THEN charge = 0 AND cost = 0 AND credits = 0 AND budget1 IS NULL
+    WHEN 14 THEN charge = 0 AND cost = 0 AND credits = 0 AND budget1 IS NULL AND detail IS NOT NULL
+    WHEN 15 THEN charge = 0 AND cost = 0 AND credits = 0 AND budget1 IS NULL AND detail IS NOT NULL
+    ELSE false
+END IS TRUE),
+  CONSTRAINT step_place CHECK (bucket = get_byte(uuid_send(account_id), 15) AND seq > 0 AND at >= 0),
+  CONSTRAINT step_pkey PRIMARY KEY (bucket, account_id, seq)
+);
 
 -- Text requests that are over. No money depends on it, and its rows go after a time.
 CREATE TABLE text_request (
@@ -178,6 +359,10 @@ CREATE INDEX idempotency_claimed_at ON idempotency USING btree (claimed_at);
 
 CREATE INDEX spender_in_order ON spender USING btree (account_id, created_at, id);
 
+CREATE INDEX step_late ON step USING btree (bucket, id) WHERE kind = 8;
+
+CREATE INDEX step_tx ON step USING brin (tx) WITH (pages_per_range='16', autosummarize='on');
+
 CREATE INDEX text_request_of_account ON text_request USING btree (account_id, began_at, id);
 
 CREATE INDEX text_request_of_model ON text_request USING btree (account_id, model, began_at, id);
@@ -195,6 +380,8 @@ CASE
     WHEN kind = 'late'::entry_kind THEN id
     ELSE 0::bigint
 END)) WHERE hold_id IS NOT NULL;
+
+CREATE UNIQUE INDEX step_beginning ON step USING btree (bucket, id, kind) WHERE kind = ANY (ARRAY[2, 11, 12, 13]);
 
 -- cash, cust:<account>, revenue in credits; cogs:<provider>, cogs:failed, cogs:late, payable:<provider> in pico.
 CREATE VIEW posting AS

@@ -1,5 +1,5 @@
 // The recipes of CONTRIBUTING.md are complete: followed word for word in a copy of the repository, the checks are green.
-// A recipe without its last step is noticed, so no reader is left with half an addition.
+// The test fails for a recipe without its last step.
 import { execFile } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

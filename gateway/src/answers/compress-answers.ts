@@ -56,7 +56,7 @@ function isCompressible(request: FastifyRequest, reply: FastifyReply): boolean {
   if (reply.hasHeader("content-encoding") || reply.hasHeader("etag")) return false;
   if (String(reply.getHeader("cache-control") ?? "").includes("no-transform")) return false;
   // Their JSON is base64 of compressed data.
-  const row = rowOf(request.raw.url ?? "");
+  const row = rowOf(request.raw.url ?? "", request.method);
   return row?.class !== "media" && row?.class !== "downloads";
 }
 

@@ -10,7 +10,13 @@ const START_PATH = "/docs/start.js";
 /** Paths without a key. */
 export const REFERENCE_PATHS: readonly string[] = [REFERENCE_PAGE, SCRIPT_PATH, START_PATH];
 
-const PAGE = `<!doctype html>
+/** Links to the guides, which are files of the console's build. */
+const GUIDES = `<nav style="display: flex; gap: 1.25rem; padding: 0.5rem 1rem; font: 1rem system-ui, sans-serif">
+<a href="/docs/api">Guide</a> <a href="/docs/clients">Clients and agents</a> <a href="/docs/errors">Errors</a>
+</nav>
+`;
+
+const pageWith = (guides: string) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -18,7 +24,7 @@ const PAGE = `<!doctype html>
 <title>Generation Router: API reference</title>
 </head>
 <body>
-<div id="reference"></div>
+${guides}<div id="reference"></div>
 <script src="${SCRIPT_PATH}"></script>
 <script src="${START_PATH}"></script>
 </body>
@@ -55,8 +61,12 @@ const SCRIPT: StaticAnswerOptions = {
   cacheControl: "public, max-age=3600",
 };
 
-export function serveReference(app: FastifyInstance): void {
-  const page = new StaticAnswer(PAGE, { type: "text/html; charset=utf-8", cacheControl: "no-cache" });
+/** @param hasGuides true if the gateway serves the guides, too */
+export function serveReference(app: FastifyInstance, { hasGuides }: { readonly hasGuides: boolean }): void {
+  const page = new StaticAnswer(pageWith(hasGuides ? GUIDES : ""), {
+    type: "text/html; charset=utf-8",
+    cacheControl: "no-cache",
+  });
   const start = new StaticAnswer(START, SCRIPT);
   let script: Promise<StaticAnswer> | undefined;
   app.get(REFERENCE_PAGE, (request, reply) =>

@@ -43,15 +43,12 @@ export function buildOpenApi(parts: readonly Record<string, object>[]): OpenApiD
   const paths: Record<string, Record<string, object>> = {};
   for (const part of parts) {
     for (const [path, item] of Object.entries(part)) {
-      const row = rowOf(path);
-      if (row === undefined) continue;
-      const operations = Object.entries(item as Record<string, Operation>);
-      paths[path] = Object.fromEntries(
-        operations.map(([method, operation]) => [
-          method,
-          completeOperation(operation, operationId(method, path), row, schemas),
-        ]),
-      );
+      const operations = Object.entries(item as Record<string, Operation>).flatMap(([method, operation]) => {
+        const row = rowOf(path, method.toUpperCase());
+        if (row === undefined) return [];
+        return [[method, completeOperation(operation, operationId(method, path), row, schemas)] as const];
+      });
+      if (operations.length > 0) paths[path] = Object.fromEntries(operations);
     }
   }
   return {

@@ -39,7 +39,8 @@ function spendMany(limiters: readonly RedisRateLimiter[], count: number): Promis
   );
 }
 
-const admittedOf = (decisions: readonly Decision[]) => decisions.filter(({ admitted }) => admitted).length;
+const admittedOf = (decisions: readonly Decision[]) =>
+  decisions.filter(({ isAdmitted }) => isAdmitted).length;
 
 beforeEach(async () => {
   const { url } = await testRedis();
@@ -57,7 +58,7 @@ test("three gateways at the same time admit the limit together, exactly", async 
   const limiters = [await newLimiter(), await newLimiter(), await newLimiter()];
   const decisions = await spendMany(limiters, 40);
   expect(admittedOf(decisions)).toBe(limit.burst);
-  const left = decisions.filter(({ admitted }) => admitted).map(({ remaining }) => remaining);
+  const left = decisions.filter(({ isAdmitted }) => isAdmitted).map(({ remaining }) => remaining);
   expect(left.sort((a, b) => a - b)).toEqual(Array.from({ length: limit.burst }, (_, index) => index));
 });
 
@@ -114,7 +115,7 @@ test.each(["freeze", "cut"] as const)(
     const asking = limiter.spend(claimOf("another key"), clock.now());
     expect(asking).toBeInstanceOf(Promise);
     expect(limiter.spend(claimOf("another key"), clock.now())).not.toBeInstanceOf(Promise);
-    expect((await asking).admitted).toBe(true);
+    expect((await asking).isAdmitted).toBe(true);
     line.mend();
     await until(
       async () => {

@@ -67,7 +67,7 @@ export class RedisRateLimiter implements RateLimiter {
     }
     if (keyId !== undefined) keys.push(`revoked:{${owner}}${keyId}`);
     const [revoked, admitted, ...backlogsUs] = integersOf(await this.#spend(keys, values), counts.length + 2);
-    return { ...decisionOf(counts, admitted === 1, backlogsUs), revoked: revoked === 1 };
+    return { ...decisionOf(counts, admitted === 1, backlogsUs), isRevoked: revoked === 1 };
   }
 }
 

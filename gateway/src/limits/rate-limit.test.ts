@@ -83,7 +83,7 @@ async function advanceRedis(redis: Redis, seconds: number): Promise<void> {
 
 async function spendMany(bench: Bench, count: number, subject: string, limit: RateRule): Promise<boolean[]> {
   const admitted: boolean[] = [];
-  for (let i = 0; i < count; i += 1) admitted.push((await bench.spend(single(subject, limit))).admitted);
+  for (let i = 0; i < count; i += 1) admitted.push((await bench.spend(single(subject, limit))).isAdmitted);
   return admitted;
 }
 
@@ -140,7 +140,7 @@ describe.each([
     expectNear(refused.resetUs, 3 * INTERVAL_S);
     expectNear(refused.retryAfterUs, INTERVAL_S);
     await bench.advance(Math.ceil(refused.retryAfterUs / 1_000_000));
-    expect((await bench.spend(single(subject, limit))).admitted).toBe(true);
+    expect((await bench.spend(single(subject, limit))).isAdmitted).toBe(true);
   });
 
   test("subjects and rules do not touch each other", async () => {
@@ -162,7 +162,7 @@ describe.each([
     const [keys, owners] = [rule(3, "keys"), rule(4, "owners")];
     const admitted: boolean[] = [];
     for (const key of ["a", "a", "b", "b", "b", "a", "c"]) {
-      admitted.push((await bench.spend(both(`${subject} ${key}`, keys, owners))).admitted);
+      admitted.push((await bench.spend(both(`${subject} ${key}`, keys, owners))).isAdmitted);
     }
     expect(admitted).toEqual([true, true, true, true, false, false, false]);
   });
@@ -171,22 +171,22 @@ describe.each([
     const [keys, owners] = [rule(1, "keys"), rule(3, "owners")];
     const [one, other] = [`${subject} 1`, `${subject} 2`];
     for (const admitted of [true, false, false, false]) {
-      expect((await bench.spend(both(one, keys, owners))).admitted).toBe(admitted);
+      expect((await bench.spend(both(one, keys, owners))).isAdmitted).toBe(admitted);
     }
     // The account still has two requests, and its other keys keep theirs after the refusal.
     expect((await bench.spend(both(other, keys, owners))).remaining).toBe(0);
     expect((await bench.spend(single(subject, owners))).remaining).toBe(0);
     const fresh = `${subject} 3`;
-    expect((await bench.spend(both(fresh, keys, owners))).admitted).toBe(false);
+    expect((await bench.spend(both(fresh, keys, owners))).isAdmitted).toBe(false);
     const alone = { counts: [{ rule: keys, subject: fresh }], owner: subject };
-    expect((await bench.spend(alone)).admitted).toBe(true);
+    expect((await bench.spend(alone)).isAdmitted).toBe(true);
   });
 
   test("the decision has the figures of the tighter limit", async () => {
     const [keys, owners] = [rule(2, "keys"), rule(3, "owners")];
     const seen = async (key: string) => {
-      const { count, admitted, remaining } = await bench.spend(both(`${subject} ${key}`, keys, owners));
-      return [count.rule.name, admitted, remaining];
+      const { count, isAdmitted, remaining } = await bench.spend(both(`${subject} ${key}`, keys, owners));
+      return [count.rule.name, isAdmitted, remaining];
     };
     expect(await seen("a")).toEqual(["keys", true, 1]);
     expect(await seen("a")).toEqual(["keys", true, 0]);
@@ -202,7 +202,7 @@ describe.each([
     await spendMany(bench, 10, subject, rule(10));
     const lower = rule(2);
     const refused = await bench.spend(single(subject, lower));
-    expect(refused.admitted).toBe(false);
+    expect(refused.isAdmitted).toBe(false);
     expectNear(refused.retryAfterUs, INTERVAL_S);
     await bench.advance(INTERVAL_S);
     expect(await spendMany(bench, 2, subject, lower)).toEqual([true, false]);
@@ -212,9 +212,9 @@ describe.each([
     const limit = rule(2);
     await spendMany(bench, 3, subject, limit);
     await bench.advance(-1_000_000);
-    expect((await bench.spend(single(subject, limit))).admitted).toBe(false);
+    expect((await bench.spend(single(subject, limit))).isAdmitted).toBe(false);
     await bench.advance(INTERVAL_S);
-    expect((await bench.spend(single(subject, limit))).admitted).toBe(true);
+    expect((await bench.spend(single(subject, limit))).isAdmitted).toBe(true);
   });
 
   test("losing everything in the middle only admits more", async () => {
@@ -250,7 +250,7 @@ describe.each([
             const after = admitted ? before + 4 : before;
             backlogs.set(each.subject, after);
             const decision = await bench.spend(single(each.subject, limit));
-            expect(decision.admitted).toBe(admitted);
+            expect(decision.isAdmitted).toBe(admitted);
             expect(decision.remaining).toBe(Math.floor((burst * 4 - after) / 4));
             expectNear(decision.resetUs, (after * INTERVAL_S) / 4);
             if (!admitted) expectNear(decision.retryAfterUs, ((after + 4 - burst * 4) * INTERVAL_S) / 4);
@@ -272,9 +272,9 @@ describe("rate limits in one process", () => {
     const [keys, addresses] = [rule(1, "keys"), rule(1, "addresses")];
     limiter.spend(single("key", keys), 0);
     for (const address of ["1", "2", "3"]) limiter.spend(single(address, addresses), 0);
-    expect(limiter.spend(single("3", addresses), 0).admitted).toBe(false);
-    expect(limiter.spend(single("1", addresses), 0).admitted).toBe(true);
-    expect(limiter.spend(single("key", keys), 0).admitted).toBe(false);
+    expect(limiter.spend(single("3", addresses), 0).isAdmitted).toBe(false);
+    expect(limiter.spend(single("1", addresses), 0).isAdmitted).toBe(true);
+    expect(limiter.spend(single("key", keys), 0).isAdmitted).toBe(false);
   });
 });
 

@@ -37,7 +37,7 @@ export interface Claim {
 /** The answer to a claim, in the figures of its tightest count. */
 export interface Decision {
   readonly count: Count;
-  readonly admitted: boolean;
+  readonly isAdmitted: boolean;
   /** Requests that this count would admit now. */
   readonly remaining: number;
   /** Microseconds until the whole burst of this count is available again. */
@@ -45,7 +45,7 @@ export interface Decision {
   /** Microseconds until one request would be admitted; 0 when this one was. */
   readonly retryAfterUs: number;
   /** The key was deleted or disabled a moment ago, so that its last verification may be out of date. */
-  readonly revoked?: boolean;
+  readonly isRevoked?: boolean;
 }
 
 export interface RateLimiter {
@@ -86,29 +86,29 @@ export function admits({ intervalUs, windowUs }: RateRule, backlogUs: number): b
  */
 export function decisionOf(
   counts: readonly Count[],
-  admitted: boolean,
+  isAdmitted: boolean,
   backlogsUs: readonly number[],
 ): Decision {
   let tightest: Decision | undefined;
   for (const [index, count] of counts.entries()) {
-    const decision = figuresOf(count, admitted, backlogsUs[index] ?? 0);
+    const decision = figuresOf(count, isAdmitted, backlogsUs[index] ?? 0);
     if (tightest === undefined || isTighter(decision, tightest)) tightest = decision;
   }
   if (tightest === undefined) throw new Error("a claim needs at least one count");
   return tightest;
 }
 
-function figuresOf(count: Count, admitted: boolean, backlogUs: number): Decision {
+function figuresOf(count: Count, isAdmitted: boolean, backlogUs: number): Decision {
   const { intervalUs, windowUs } = count.rule;
   return {
     count,
-    admitted,
+    isAdmitted,
     remaining: Math.floor((windowUs - backlogUs) / intervalUs),
     resetUs: backlogUs,
-    retryAfterUs: admitted ? 0 : Math.max(0, backlogUs + intervalUs - windowUs),
+    retryAfterUs: isAdmitted ? 0 : Math.max(0, backlogUs + intervalUs - windowUs),
   };
 }
 
 function isTighter(one: Decision, other: Decision): boolean {
-  return one.admitted ? one.remaining < other.remaining : one.retryAfterUs > other.retryAfterUs;
+  return one.isAdmitted ? one.remaining < other.remaining : one.retryAfterUs > other.retryAfterUs;
 }

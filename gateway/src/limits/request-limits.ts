@@ -118,8 +118,8 @@ export class RequestLimits {
 
   /** Counts a request by its address, with a valid or an invalid key. */
   ofStranger(request: FastifyRequest, reply: FastifyReply): Verdict | Promise<Verdict> {
-    return this.#spend(reply, this.#claimOf(request, this.#rules.anonymous), ({ count, admitted }) => {
-      if (!admitted) this.#suspects.set(count.subject, this.#clock.now() + SUSPECT_MS);
+    return this.#spend(reply, this.#claimOf(request, this.#rules.anonymous), ({ count, isAdmitted }) => {
+      if (!isAdmitted) this.#suspects.set(count.subject, this.#clock.now() + SUSPECT_MS);
     });
   }
 
@@ -152,7 +152,7 @@ export class RequestLimits {
     reply.header("x-ratelimit-limit-requests", String(rule.burst));
     reply.header("x-ratelimit-remaining-requests", String(decision.remaining));
     reply.header("x-ratelimit-reset-requests", durationOf(millisecondsOf(decision.resetUs)));
-    if (decision.admitted) return decision.revoked === true ? "revoked" : undefined;
+    if (decision.isAdmitted) return decision.isRevoked === true ? "revoked" : undefined;
     this.#refusals.inc({ limit: rule.name });
     const retryAfterMs = millisecondsOf(decision.retryAfterUs);
     const message =

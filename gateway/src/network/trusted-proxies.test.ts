@@ -239,6 +239,6 @@ test("gateways on one Redis count networks together", async () => {
 
 test("a bad list of proxies is one sentence at start", async () => {
   await expect(startRing("one process", { TRUSTED_PROXIES: "10.0.0.0/33" })).rejects.toThrow(
-    /TRUSTED_PROXIES: must be a comma-separated list of addresses and networks .*; "10\.0\.0\.0\/33" is none/,
+    /TRUSTED_PROXIES: must be a comma-separated list of addresses and networks, .*; "10\.0\.0\.0\/33" is none/,
   );
 });

@@ -53,7 +53,7 @@ beforeEach(() => {
 });
 
 const failure: Failed = {
-  ...{ kind: "failed", cost: undefined, billId: "", notSent: false, fallBack: false },
+  ...{ kind: "failed", cost: undefined, billId: "", isUnsent: false, mayFallBack: false },
   ...{ error: new ServiceError("provider_error", "The stream broke off."), why: "failed", message: "broken" },
 };
 
@@ -85,7 +85,7 @@ test("the hold covers all parts, and what the next provider reads again, before 
     kind: "failed",
     cost: 3n * PICO,
     metered: true,
-    fallBack: true,
+    mayFallBack: true,
     why: "broke_off",
   });
   const { end, seen } = broken(4n, 5n * PICO);

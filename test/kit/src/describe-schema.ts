@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import pg from "pg";
 
 const HEADER =
-  "-- What the migrations add up to; functions are in sql/. Made from pg_catalog by a test; UPDATE_SCHEMA=1 rewrites it.";
+  "-- Schema after all migrations; functions are in sql/. A test writes it from pg_catalog with UPDATE_SCHEMA=1.";
 /** Tables of the migration runner. */
 const NOT_OURS = "'schema_migration', 'schema_functions'";
 
@@ -18,6 +18,10 @@ const QUERIES = [
                FROM pg_enum e WHERE e.enumtypid = t.oid)) AS text
      FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace
     WHERE n.nspname = $1 AND t.typtype = 'e' ORDER BY t.typname`,
+  `SELECT format(E'CREATE TYPE %I AS (\\n%s\\n);', c.relname,
+            (SELECT string_agg(format('  %I %s', a.attname, format_type(a.atttypid, a.atttypmod)), E',\\n' ORDER BY a.attnum)
+               FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped)) AS text
+     FROM (SELECT c.* ${relations("'c'")}) c ORDER BY c.relname`,
   `SELECT concat(
             '-- ' || obj_description(c.oid, 'pg_class') || E'\\n',
             format(E'CREATE TABLE %I (\\n%s\\n)', c.relname, concat_ws(E',\\n', columns.list, constraints.list)),

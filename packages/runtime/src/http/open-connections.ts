@@ -15,9 +15,9 @@ const ANNOUNCED_EARLIER_MS = 1_000;
 const RETRY_AFTER_MS = 2_000;
 
 export interface ConnectionLimits {
-  /** Connections of the port. */
+  /** Maximum number of connections of the port. */
   readonly most: number;
-  /** Connections of one owner. */
+  /** Maximum number of connections of one owner. */
   readonly mostOfOwner: number;
   /**
    * Network of a remote address. Undefined: the connections are not counted by owner, and keep the long idle time, since a

@@ -1,51 +1,29 @@
-// The one connection that batches are posted on. It is opened when first needed and replaced when it breaks; a batch
-// that was under way on a broken one has an unknown outcome, which its callers learn as an error.
+// The one connection that batches are posted on. A batch that was under way when it broke has an unknown outcome, which its
+// callers learn as an error.
 import { isConnectionError, type Logger, type Pool, type PoolClient } from "@gr/runtime";
+import { OneConnection } from "./one-connection.ts";
 import type { Operation } from "./operation.ts";
 import { lockForPosts, type Posted, type PostTerms, post, prepareForPosts } from "./post-store.ts";
 
 export class LedgerConnection {
-  readonly #pool: Pool;
+  readonly #connection: OneConnection<void>;
   readonly #terms: () => PostTerms;
-  readonly #log: Logger;
-  #client: PoolClient | undefined;
 
   constructor(pool: Pool, terms: () => PostTerms, log: Logger) {
-    this.#pool = pool;
+    this.#connection = new OneConnection(pool, prepareForPosts, log);
     this.#terms = terms;
-    this.#log = log;
   }
 
   /** Applies all of the operations, in order and in one transaction, or none of them. */
   async post(operations: readonly Operation[]): Promise<Posted[]> {
-    const client = await this.#open();
     const runs = runsOf(operations);
-    try {
-      return runs.length === 1
-        ? await post(client, operations, this.#terms())
-        : await this.#postInRuns(client, runs);
-    } catch (error) {
-      if (isConnectionError(error)) this.#drop(client, error);
-      throw error;
-    }
+    return await this.#connection.use((client) =>
+      runs.length === 1 ? post(client, operations, this.#terms()) : this.#postInRuns(client, runs),
+    );
   }
 
   close(): void {
-    if (this.#client !== undefined) this.#drop(this.#client, undefined);
-  }
-
-  async #open(): Promise<PoolClient> {
-    if (this.#client !== undefined) return this.#client;
-    const client = await this.#pool.connect();
-    client.on("error", (error) => this.#drop(client, error));
-    try {
-      await prepareForPosts(client);
-    } catch (error) {
-      client.release(true);
-      throw error;
-    }
-    this.#client = client;
-    return client;
+    this.#connection.close();
   }
 
   async #postInRuns(client: PoolClient, runs: readonly (readonly Operation[])[]): Promise<Posted[]> {
@@ -57,17 +35,12 @@ export class LedgerConnection {
     } catch (error) {
       // On a connection that does not answer, the transaction ends with it.
       if (!isConnectionError(error)) {
-        await client.query("ROLLBACK").catch((rollbackError: Error) => this.#drop(client, rollbackError));
+        await client
+          .query("ROLLBACK")
+          .catch((rollbackError: Error) => this.#connection.drop(client, rollbackError));
       }
       throw error;
     }
-  }
-
-  #drop(client: PoolClient, error: unknown): void {
-    if (this.#client !== client) return;
-    this.#client = undefined;
-    client.release(true);
-    if (error !== undefined) this.#log.warn({ err: error }, "the ledger's connection was lost");
   }
 }
 

@@ -2,8 +2,6 @@
 // A call is all or nothing; it fails alone when its own operations cannot be written.
 import { ServiceError } from "@gr/proto";
 import { type Batcher, createBatcher, inSpan, isServerTrouble } from "@gr/runtime";
-import type { BillingEvents } from "../events.ts";
-import type { LedgerConnection } from "./ledger-connection.ts";
 import { isWorthAnotherTry, ledgerError } from "./ledger-error.ts";
 import type { Operation } from "./operation.ts";
 import type { Posted } from "./post-store.ts";
@@ -14,20 +12,31 @@ const MOST_WAITING_CALLS = 5_000;
 const TRIES = 5;
 const PAUSE_MS = 5;
 
-interface Call {
-  readonly operations: readonly Operation[];
+/** Writes all of the operations, or none of them. @returns one answer for each, in order */
+interface Commits<Asked, Answered> {
+  post(operations: readonly Asked[]): Promise<Answered[]>;
+}
+
+/** Events of commits, for the operator. */
+export interface CommitEvents<Asked, Answered> {
+  committed(operations: readonly Asked[], posted: readonly Answered[]): void;
+  triedAgain(error: unknown): void;
+}
+
+interface Call<Asked> {
+  readonly operations: readonly Asked[];
   /** Aborted when the caller has given up: what has not begun by then is not done. */
   readonly signal: AbortSignal | undefined;
 }
 
-type Answer = { readonly posted: Posted[] } | { readonly error: unknown };
+type Answer<Answered> = { readonly posted: Answered[] } | { readonly error: unknown };
 
-export class LedgerWriter {
-  readonly #connection: Pick<LedgerConnection, "post">;
-  readonly #events: BillingEvents;
-  readonly #batcher: Batcher<Call, Answer>;
+export class LedgerWriter<Asked = Operation, Answered = Posted> {
+  readonly #connection: Commits<Asked, Answered>;
+  readonly #events: CommitEvents<Asked, Answered>;
+  readonly #batcher: Batcher<Call<Asked>, Answer<Answered>>;
 
-  constructor(connection: Pick<LedgerConnection, "post">, events: BillingEvents) {
+  constructor(connection: Commits<Asked, Answered>, events: CommitEvents<Asked, Answered>) {
     this.#connection = connection;
     this.#events = events;
     this.#batcher = createBatcher((calls) => this.#answer(calls), {
@@ -43,15 +52,15 @@ export class LedgerWriter {
   }
 
   /** @throws ServiceError billing_unavailable when it is not known whether the operations were applied. */
-  async post(operations: readonly Operation[], signal?: AbortSignal): Promise<Posted[]> {
+  async post(operations: readonly Asked[], signal?: AbortSignal): Promise<Answered[]> {
     const answer = await this.#batcher({ operations, signal });
     if ("error" in answer) throw answer.error;
     return answer.posted;
   }
 
-  async #answer(calls: readonly Call[]): Promise<Answer[]> {
+  async #answer(calls: readonly Call<Asked>[]): Promise<Answer<Answered>[]> {
     const wanted = calls.filter(({ signal }) => signal?.aborted !== true);
-    const answers = new Map<Call, Answer>();
+    const answers = new Map<Call<Asked>, Answer<Answered>>();
     try {
       const posted = await this.#commit(wanted.flatMap(({ operations }) => operations));
       let from = 0;
@@ -72,7 +81,7 @@ export class LedgerWriter {
   }
 
   /** After a batch that cannot be written as a whole: finds out whose fault it is. */
-  async #answerAlone({ operations }: Call): Promise<Answer> {
+  async #answerAlone({ operations }: Call<Asked>): Promise<Answer<Answered>> {
     try {
       return { posted: await this.#commit(operations) };
     } catch (error) {
@@ -80,7 +89,7 @@ export class LedgerWriter {
     }
   }
 
-  async #commit(operations: readonly Operation[]): Promise<Posted[]> {
+  async #commit(operations: readonly Asked[]): Promise<Answered[]> {
     if (operations.length === 0) return [];
     for (let attempt = 1; ; attempt += 1) {
       try {

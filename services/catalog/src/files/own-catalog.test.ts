@@ -281,7 +281,7 @@ describe("a folder", () => {
     expect(refused('{ "models": [] }')).toMatch(/^mine\.json: models: /);
     const models = JSON.stringify([{ id: "acme/image", hidden: true }]);
     expect(refused(`{ "vendor": "other", "models": ${models} }`)).toBe(
-      'mine.json: acme/image: id must begin with "other/", as the file\'s vendor says',
+      'mine.json: acme/image: id must begin with "other/", the vendor of the file',
     );
   });
 

@@ -8,8 +8,14 @@ import { SLICE_DIGITS } from "../storage/base64-text.ts";
 
 export type Role = InputPicture["role"];
 
-/** The names of the field for each role. `images` is OpenAI's for JSON. Messages use the first one. */
-const FIELDS = { image: ["image", "image[]", "images"], mask: ["mask", "mask[]"] } as const;
+/**
+ * The names of the field for each role. `images` is OpenAI's for JSON, `input_reference` for videos. Messages use the
+ * first one.
+ */
+const FIELDS = {
+  image: ["image", "image[]", "images", "input_reference"],
+  mask: ["mask", "mask[]"],
+} as const;
 
 /** Names of all fields with input pictures. */
 export const INPUT_FIELDS = [...FIELDS.image, ...FIELDS.mask] as const;

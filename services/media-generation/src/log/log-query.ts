@@ -35,13 +35,15 @@ export const idField = (name: string) =>
     .regex(UUID, `${name} must be a UUID`)
     .transform((id) => id.toLowerCase());
 
+export const limitField = z
+  .string(once("limit"))
+  .regex(/^0*([1-9]\d?|100)$/, `limit must be a whole number from 1 to ${MOST}`)
+  .transform(Number)
+  .optional()
+  .meta({ ...wholeNumber(MOST), description: `maximum number of entries; ${USUAL_PAGE} if absent` });
+
 export const logQuerySchema = z.object({
-  limit: z
-    .string(once("limit"))
-    .regex(/^0*([1-9]\d?|100)$/, `limit must be a whole number from 1 to ${MOST}`)
-    .transform(Number)
-    .optional()
-    .meta({ ...wholeNumber(MOST), description: `maximum number of entries; ${USUAL_PAGE} if absent` }),
+  limit: limitField,
   after: idField("after").optional().describe("id of the last entry of the previous page"),
   model: modelField.optional(),
   status: z.enum(STATUSES, { error: `status must be one of ${STATUSES.join(", ")}` }).optional(),

@@ -43,6 +43,7 @@ export const edgeModule: Module = defineModule({
       { prefix: "/v1/compat/videos" },
       { prefix: "/v1/quote" },
       { prefix: "/v1/generations" },
+      { prefix: "/v1/webhooks" },
       { prefix: "/media" },
     ]);
     return {

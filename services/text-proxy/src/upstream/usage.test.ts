@@ -81,7 +81,7 @@ describe("the cost", () => {
       '{"prompt_tokens":1,"completion_tokens":1,"cost":0.05,"is_byok":true,"cost_details":{"upstream_inference_cost":1e-7}}',
     );
     expect(usage?.reportedCost).toBe(50_000_100_000n);
-    expect(usage?.saysCost).toBe(false);
+    expect(usage?.reportsCost).toBe(false);
   });
 });
 

@@ -15,7 +15,7 @@ export interface Usage {
   /** The upstream's bill, if reported in a trusted form. */
   readonly reportedCost: PicoUsd | undefined;
   /** True if `usage.cost` in the bytes is exactly the reported cost. */
-  readonly saysCost: boolean;
+  readonly reportsCost: boolean;
   readonly json: Buffer;
   readonly layout: ObjectLayout;
 }
@@ -74,12 +74,12 @@ export function readUsage(
   if (reported === undefined) {
     // No prompt has zero tokens: a report of zero tokens is not a count.
     if (tokens.inputTokens === 0 && tokens.outputTokens === 0) return undefined;
-    return { meters, reportedCost: undefined, saysCost: false, json, layout };
+    return { meters, reportedCost: undefined, reportsCost: false, json, layout };
   }
   const { cost, isUsageCost } = reported;
   const reportedCost = boundedCost(cost);
   if (reportedCost === undefined) return undefined;
-  return { meters, reportedCost, saysCost: isUsageCost && reportedCost === cost, json, layout };
+  return { meters, reportedCost, reportsCost: isUsageCost && reportedCost === cost, json, layout };
 }
 
 /** Seconds of this century. */
@@ -99,7 +99,7 @@ export function costOf({ reportedCost, meters }: Usage, price: TokenPrice): Pico
 
 /** Sets the true cost in the bytes; no splice if it is already there. */
 export function sayCost(usage: Usage, cost: PicoUsd): Splice[] {
-  return usage.saysCost ? [] : [setMember(usage.json, usage.layout, "cost", formatPicoUsd(cost))];
+  return usage.reportsCost ? [] : [setMember(usage.json, usage.layout, "cost", formatPicoUsd(cost))];
 }
 
 /** Sets another usage in the bytes: the sum of all upstreams that had a part in the answer. */

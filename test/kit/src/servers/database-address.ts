@@ -1,5 +1,5 @@
 // The one address of a replicated PostgreSQL, like a proxy or a floating address. It connects to one server at a time,
-// and its clients cannot tell the servers apart.
+// and its clients cannot distinguish the servers.
 import type { AddressInfo } from "node:net";
 import { connect, createServer, type Server, type Socket } from "node:net";
 

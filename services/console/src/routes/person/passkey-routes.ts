@@ -67,7 +67,7 @@ export function passkeyRoutes(deps: ConsoleDeps): PasskeyRoutes {
       await attempts.countNotice(person.email);
       const begun = await challenges.claim(headers, reply, "new passkey");
       if (begun["person"] !== person.id) {
-        throw new ServiceError("sign_in_expired", "Somebody else has begun this; begin again.");
+        throw new ServiceError("sign_in_expired", "Another person has begun this step; start again.");
       }
       const checked = await offered().checkNew(body.passkey, begun["challenge"] ?? "");
       const added = await passkeyStore.addPasskey(

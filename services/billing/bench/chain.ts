@@ -1,0 +1,284 @@
+// Cost of a place and its capture in PostgreSQL: the function `post` of today beside the writer of the chain, in one run. CPU is
+// that of the writer's backend; figures of one run compare, those of two runs do not.
+// node services/billing/bench/chain.ts [seconds per figure] [rounds]
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startPostgres } from "@gr/embedded";
+import { createLogger, migrate, openPool, type Pool, systemClock } from "@gr/runtime";
+import pg from "pg";
+import { ChainConnection } from "../src/chain/chain-connection.ts";
+import type { ChainOperation } from "../src/chain/chain-operation.ts";
+import { LedgerConnection } from "../src/writer/ledger-connection.ts";
+import type { Operation } from "../src/writer/operation.ts";
+
+const ACCOUNTS = 10_000;
+const BATCHES = [1, 10, 64];
+const CREDITS = 1_000_000_000_000n;
+const HOLD = 500n;
+const CHARGE = 124n;
+const COST = 12_345_678_901n;
+/** Of /proc/<pid>/stat, on every Linux. */
+const TICK_US = 10_000;
+const WARM_MS = 200;
+const seconds = Number(process.argv[2] ?? 0.8);
+const rounds = Number(process.argv[3] ?? 3);
+
+const tag = {
+  service: "bench",
+  provider: "bench",
+  upstreamModel: "sandbox/chat",
+  model: "chat",
+  priceVersion: "v1",
+};
+
+/** One way to write pairs. */
+interface Variant {
+  readonly name: string;
+  /** Beginning of its statement, by which its backend is found. */
+  readonly statement: string;
+  run(holds: readonly Pair[]): Promise<void>;
+}
+
+interface Pair {
+  readonly holdId: string;
+  readonly account: BenchAccount;
+}
+
+interface BenchAccount {
+  readonly id: string;
+  /** Budget without a parent. */
+  readonly single: string;
+  /** Chain of budgets, from the root down. */
+  readonly chain: readonly string[];
+}
+
+const postgres = await startPostgres({
+  dataDir: mkdtempSync(join(tmpdir(), "generation-router-bench-")),
+  durable: true,
+  temporary: true,
+});
+const schema = { name: "billing", migrations: join(import.meta.dirname, "../migrations") };
+const log = createLogger("silent", "bench");
+const newPool = (): Promise<Pool> =>
+  openPool({ DATABASE_URL: postgres.url, DATABASE_POOL_SIZE: 2 }, schema, log);
+await migrate(await newPool(), schema);
+const db = new pg.Client({ connectionString: postgres.url });
+await db.connect();
+const accounts: BenchAccount[] = Array.from({ length: ACCOUNTS }, () => ({
+  id: randomUUID(),
+  single: randomUUID(),
+  chain: Array.from({ length: 4 }, () => randomUUID()),
+}));
+const postConnection = new LedgerConnection(await newPool(), () => ({ at: null, freeLimit: null }), log);
+const chainConnection = new ChainConnection({
+  pool: await newPool(),
+  clock: systemClock,
+  freeLimit: null,
+  log,
+  cacheBytes: 2 ** 30,
+});
+
+const variants: Variant[] = [
+  { name: "post, 1 level", statement: "SELECT outcomes%", run: runPost },
+  { name: "chain, 1 level", statement: "INSERT INTO step%", run: (pairs) => runChain(pairs, 1) },
+  { name: "chain, 4 levels", statement: "INSERT INTO step%", run: (pairs) => runChain(pairs, 4) },
+];
+
+await openAccounts();
+const medians = new Map<string, Figures>();
+for (const isHot of [true, false]) for (const batch of BATCHES) await measureAll(isHot, batch);
+printRatios();
+postConnection.close();
+chainConnection.close();
+await db.end();
+await postgres.stop();
+process.exitCode = 0;
+
+async function openAccounts(): Promise<void> {
+  const ids = accounts.map(({ id }) => id);
+  await db.query("INSERT INTO billing.account (id, credits) SELECT unnest($1::uuid[]), $2", [ids, CREDITS]);
+  await db.query(
+    `INSERT INTO billing.spender (id, account_id, name, cap, period, active, created_at)
+     SELECT id, id, 'bench', $1, 'day', true, now() FROM billing.account`,
+    [CREDITS],
+  );
+  for (let from = 0; from < ACCOUNTS; from += 500) {
+    await chainConnection.post(accounts.slice(from, from + 500).flatMap(openingOf));
+  }
+  await db.query("VACUUM ANALYZE");
+}
+
+function openingOf({ id: accountId, single, chain }: BenchAccount): ChainOperation[] {
+  const budget = (id: string, parentId: string | null): ChainOperation => ({
+    kind: "budget",
+    accountId,
+    definition: {
+      ...{ id, parentId, level: "key", name: "bench", limit: CREDITS, period: "day" },
+      ...{ expiresAt: null, active: true, createdAt: 0, revision: 1n },
+    },
+  });
+  return [
+    { kind: "open", accountId },
+    { kind: "deposit", accountId, id: randomUUID(), credits: CREDITS },
+    budget(single, null),
+    ...chain.map((id, index) => budget(id, chain[index - 1] ?? null)),
+  ];
+}
+
+async function runPost(pairs: readonly Pair[]): Promise<void> {
+  const nothing = {
+    most: null,
+    cost: null,
+    deadlineAt: null,
+    tag: null,
+    attempt: null,
+    billedBy: null,
+    claim: null,
+  };
+  const deadlineAt = BigInt(Date.now() + 600_000);
+  const places = pairs.map(({ holdId, account: { id } }): Operation => {
+    const place = { kind: "place", holdId, accountId: id, spenderId: id, credits: HOLD } as const;
+    return { ...nothing, ...place, deadlineAt, tag };
+  });
+  const captures = pairs.map(({ holdId }): Operation => {
+    const capture = { kind: "capture", holdId, accountId: null, spenderId: null, credits: CHARGE } as const;
+    return { ...nothing, ...capture, cost: COST };
+  });
+  await postConnection.post(places);
+  await postConnection.post(captures);
+}
+
+async function runChain(pairs: readonly Pair[], levels: 1 | 4): Promise<void> {
+  const deadlineAt = Date.now() + 600_000;
+  const placed = await chainConnection.post(
+    pairs.map(({ holdId, account: { id: accountId, single, chain } }) => {
+      const budgetId = levels === 1 ? single : (chain.at(-1) ?? "");
+      return { kind: "place", accountId, holdId, budgetId, credits: HOLD, deadlineAt, tag };
+    }),
+  );
+  const captured = await chainConnection.post(
+    pairs.map(({ holdId, account: { id: accountId } }) => {
+      return { kind: "capture", accountId, holdId, charge: CHARGE, cost: COST };
+    }),
+  );
+  const refused = [...placed, ...captured].find(({ code }) => code !== "done");
+  if (refused !== undefined) throw new Error(`A pair was refused: ${refused.code}.`);
+}
+
+interface Figures {
+  /** µs of PostgreSQL a pair. */
+  readonly postgres: number;
+  /** µs of this process a pair. */
+  readonly node: number;
+  /** Bytes of WAL a pair. */
+  readonly wal: number;
+  readonly pairsPerSecond: number;
+}
+
+async function measureAll(isHot: boolean, batch: number): Promise<void> {
+  const all = new Map<Variant, Figures[]>(variants.map((variant) => [variant, []]));
+  for (let round = 0; round < rounds; round += 1) {
+    for (const variant of variants) {
+      await db.query("VACUUM billing.account, billing.spender, billing.hold, billing.entry");
+      await db.query("CHECKPOINT");
+      await runFor(variant, isHot, batch, WARM_MS);
+      all.get(variant)?.push(await measure(variant, isHot, batch));
+    }
+  }
+  for (const [{ name }, figures] of all) {
+    const middle = (of: (each: Figures) => number) => median(figures.map(of));
+    const result: Figures = {
+      postgres: middle(({ postgres: each }) => each),
+      node: middle(({ node }) => node),
+      wal: middle(({ wal }) => wal),
+      pairsPerSecond: middle(({ pairsPerSecond }) => pairsPerSecond),
+    };
+    const where = isHot ? "1 account" : `${ACCOUNTS} accounts`;
+    medians.set(`${where} ${batch} ${name}`, result);
+    const cells = [
+      `${result.postgres.toFixed(1)} µs PostgreSQL`,
+      `${result.node.toFixed(1)} µs Node`,
+      `${result.wal.toFixed(0)} B WAL`,
+      `${result.pairsPerSecond.toFixed(0)} pairs/s`,
+    ];
+    console.log(`| ${where} | batch ${batch} | ${name} | ${cells.join(" | ")} |`);
+  }
+}
+
+async function measure(variant: Variant, isHot: boolean, batch: number): Promise<Figures> {
+  const pid = await backendOf(variant);
+  const wal = await walPosition();
+  const ticks = cpuOf(pid);
+  const usage = process.cpuUsage();
+  const begun = performance.now();
+  const pairs = await runFor(variant, isHot, batch, seconds * 1_000);
+  const ms = performance.now() - begun;
+  const { user, system } = process.cpuUsage(usage);
+  const bytes = await db.query<{ bytes: string }>(
+    "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), $1)::text AS bytes",
+    [wal],
+  );
+  return {
+    postgres: ((cpuOf(pid) - ticks) * TICK_US) / pairs,
+    node: (user + system) / pairs,
+    wal: Number(bytes.rows[0]?.bytes ?? 0) / pairs,
+    pairsPerSecond: (pairs / ms) * 1_000,
+  };
+}
+
+/** @returns pairs */
+async function runFor(variant: Variant, isHot: boolean, batch: number, ms: number): Promise<number> {
+  const until = performance.now() + ms;
+  let pairs = 0;
+  while (performance.now() < until) {
+    const some = Array.from({ length: batch }, () => pick(isHot));
+    await variant.run(some.map((account) => ({ holdId: randomUUID(), account })));
+    pairs += batch;
+  }
+  return pairs;
+}
+
+function pick(isHot: boolean): BenchAccount {
+  const account = accounts[isHot ? 0 : Math.floor(Math.random() * ACCOUNTS)];
+  if (account === undefined) throw new RangeError("There is no such account.");
+  return account;
+}
+
+async function backendOf({ statement }: Variant): Promise<number> {
+  const { rows } = await db.query<{ pid: number }>(
+    "SELECT pid FROM pg_stat_activity WHERE query LIKE $1 AND pid <> pg_backend_pid()",
+    [statement],
+  );
+  const [row, other] = rows;
+  if (row === undefined || other !== undefined) throw new Error(`${rows.length} backends run ${statement}.`);
+  return row.pid;
+}
+
+async function walPosition(): Promise<string> {
+  const { rows } = await db.query<{ lsn: string }>("SELECT pg_current_wal_lsn()::text AS lsn");
+  return rows[0]?.lsn ?? "0/0";
+}
+
+function cpuOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+  return Number(fields[11] ?? 0) + Number(fields[12] ?? 0);
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
+
+function printRatios(): void {
+  for (const where of ["1 account", `${ACCOUNTS} accounts`]) {
+    for (const batch of BATCHES) {
+      const of = (name: string) => medians.get(`${where} ${batch} ${name}`)?.postgres ?? Number.NaN;
+      const one = of("chain, 1 level") / of("post, 1 level");
+      const four = of("chain, 4 levels") / of("chain, 1 level");
+      console.log(
+        `${where}, batch ${batch}: chain / post ${one.toFixed(2)}, 4 levels / 1 level ${four.toFixed(2)}`,
+      );
+    }
+  }
+}

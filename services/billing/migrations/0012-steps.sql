@@ -1,0 +1,215 @@
+-- The ledger as one append-only table of steps. A row is one change of one account with the totals after it. The key
+-- numbers the rows of an account without a gap: of two writers with the same state in memory, only one can write the next row.
+-- Each key begins with the bucket, the last byte of the account's id, so a later distribution needs no other schema.
+-- Times are Unix milliseconds. No function or trigger: billing's code decides, and the constraints refuse a row that is wrong alone.
+
+-- The rows that the writer sends, as one binary array.
+CREATE TYPE step_in AS (
+  account_id     uuid,
+  id             uuid,
+  seq            bigint,
+  at             bigint,
+  credits        bigint,
+  charge         bigint,
+  cost           bigint,
+  place_seq      bigint,
+  deadline_at    bigint,
+  credited       bigint,
+  debited        bigint,
+  held           bigint,
+  used1          bigint,
+  held1          bigint,
+  used2          bigint,
+  held2          bigint,
+  used3          bigint,
+  held3          bigint,
+  used4          bigint,
+  held4          bigint,
+  bucket         integer,
+  budget1        integer,
+  window1        integer,
+  budget2        integer,
+  window2        integer,
+  budget3        integer,
+  window3        integer,
+  budget4        integer,
+  window4        integer,
+  attempt        integer,
+  kind           smallint,
+  billed_by      text,
+  service        text,
+  provider       text,
+  upstream_model text,
+  model          text,
+  price_version  text,
+  claim          bytea,
+  detail         text
+);
+
+CREATE TABLE step (
+  tx             bigint NOT NULL,
+  account_id     uuid NOT NULL,
+  id             uuid NOT NULL,
+  seq            bigint NOT NULL,
+  at             bigint NOT NULL,
+  credits        bigint NOT NULL,
+  charge         bigint NOT NULL,
+  cost           bigint NOT NULL,
+  place_seq      bigint,
+  deadline_at    bigint,
+  credited       bigint NOT NULL,
+  debited        bigint NOT NULL,
+  held           bigint NOT NULL,
+  used1          bigint,
+  held1          bigint,
+  used2          bigint,
+  held2          bigint,
+  used3          bigint,
+  held3          bigint,
+  used4          bigint,
+  held4          bigint,
+  bucket         integer NOT NULL,
+  budget1        integer,
+  window1        integer,
+  budget2        integer,
+  window2        integer,
+  budget3        integer,
+  window3        integer,
+  budget4        integer,
+  window4        integer,
+  attempt        integer NOT NULL,
+  kind           smallint NOT NULL,
+  billed_by      text,
+  service        text,
+  provider       text,
+  upstream_model text,
+  model          text,
+  price_version  text,
+  claim          bytea,
+  detail         text,
+  PRIMARY KEY (bucket, account_id, seq),
+  CONSTRAINT step_place CHECK (bucket = get_byte(uuid_send(account_id), 15) AND seq > 0 AND at >= 0),
+  CONSTRAINT step_amounts CHECK (charge >= 0 AND cost >= 0 AND debited >= charge AND held >= 0
+    AND used1 >= 0 AND held1 >= 0 AND used2 >= 0 AND held2 >= 0
+    AND used3 >= 0 AND held3 >= 0 AND used4 >= 0 AND held4 >= 0),
+  CONSTRAINT step_budgets CHECK (
+    num_nulls(budget1, window1, used1, held1) IN (0, 4) AND num_nulls(budget2, window2, used2, held2) IN (0, 4)
+    AND num_nulls(budget3, window3, used3, held3) IN (0, 4) AND num_nulls(budget4, window4, used4, held4) IN (0, 4)
+    AND (budget2 IS NULL OR budget1 IS NOT NULL) AND (budget3 IS NULL OR budget2 IS NOT NULL)
+    AND (budget4 IS NULL OR budget3 IS NOT NULL)),
+  CONSTRAINT step_kind CHECK ((CASE kind
+    WHEN 2 THEN credits >= 0 AND charge = 0 AND cost = 0 AND place_seq IS NULL AND budget1 IS NOT NULL AND attempt = 1
+      AND num_nulls(deadline_at, service, provider, upstream_model, model, price_version) = 0
+      AND (credits = 0 OR credited - debited >= held)
+    WHEN 3 THEN credits >= 0 AND charge = 0 AND cost = 0 AND place_seq < seq AND deadline_at IS NOT NULL
+      AND (credits = 0 OR credited - debited >= held)
+    WHEN 5 THEN charge <= -credits AND place_seq < seq AND billed_by IS NOT NULL
+    WHEN 6 THEN charge = 0 AND credits <= 0 AND place_seq < seq
+    WHEN 7 THEN charge = 0 AND credits <= 0 AND place_seq < seq
+    WHEN 8 THEN charge = 0 AND credits = 0 AND cost > 0 AND place_seq < seq AND billed_by IS NOT NULL
+    WHEN 4 THEN charge = 0 AND credits = 0 AND place_seq < seq AND attempt > 1 AND deadline_at IS NOT NULL
+    WHEN 9 THEN charge = 0 AND credits = 0 AND cost = 0 AND place_seq < seq AND deadline_at IS NOT NULL
+    WHEN 10 THEN charge = 0 AND credits = 0 AND cost = 0 AND place_seq < seq AND detail IS NOT NULL
+    WHEN 11 THEN charge = 0 AND cost = 0 AND place_seq IS NULL AND budget1 IS NULL
+    WHEN 12 THEN charge = 0 AND cost = 0 AND place_seq IS NULL AND budget1 IS NULL
+    WHEN 13 THEN charge = 0 AND cost = 0 AND place_seq IS NULL AND budget1 IS NULL
+    WHEN 1 THEN charge = 0 AND cost = 0 AND credits = 0 AND budget1 IS NULL
+    WHEN 14 THEN charge = 0 AND cost = 0 AND credits = 0 AND budget1 IS NULL AND detail IS NOT NULL
+    WHEN 15 THEN charge = 0 AND cost = 0 AND credits = 0 AND budget1 IS NULL AND detail IS NOT NULL
+    ELSE false END) IS TRUE),
+  CONSTRAINT step_claim CHECK (claim IS NULL OR (kind = 2 AND octet_length(claim) = 32))
+);
+-- Places, deposits, refunds and adjustments begin once.
+CREATE UNIQUE INDEX step_beginning ON step (bucket, id, kind) WHERE kind IN (2, 11, 12, 13);
+-- Late costs of one hold can be far behind its end in the chain.
+CREATE INDEX step_late ON step (bucket, id) WHERE kind = 8;
+CREATE INDEX step_tx ON step USING brin (tx) WITH (pages_per_range = 16, autosummarize = on);
+COMMENT ON TABLE step IS 'The ledger: one row for each change of an account, with the totals after it. Rows are never changed.';
+COMMENT ON COLUMN step.tx IS 'Transaction of the row. Readers of new rows stop below pg_snapshot_xmin, so they read each row once.';
+COMMENT ON COLUMN step.id IS 'Hold, deposit, adjustment or budget; otherwise the account.';
+COMMENT ON COLUMN step.seq IS 'Number within the account, from 1 without a gap.';
+COMMENT ON COLUMN step.at IS 'Unix milliseconds; never before the row before.';
+COMMENT ON COLUMN step.credits IS 'Change of held; for deposit, refund and adjustment the change of credited.';
+COMMENT ON COLUMN step.cost IS 'Pico that this row books, to the provider in billed_by.';
+COMMENT ON COLUMN step.place_seq IS 'seq of the place of the hold.';
+COMMENT ON COLUMN step.credited IS 'Total of the account after the row: deposits less refunds, plus adjustments.';
+COMMENT ON COLUMN step.debited IS 'Total of the account after the row: charges.';
+COMMENT ON COLUMN step.held IS 'Total of the account after the row: credits of open holds.';
+COMMENT ON COLUMN step.used1 IS 'Charges of budget1 in window1 after the row. Budgets are numbered from the lowest up.';
+COMMENT ON COLUMN step.held1 IS 'Open holds of budget1 in window1 after the row.';
+COMMENT ON COLUMN step.window1 IS 'Window of budget1 in which the hold was admitted.';
+COMMENT ON COLUMN step.kind IS 'STEP_KINDS of packages/ledger.';
+COMMENT ON COLUMN step.claim IS 'Digest of the Idempotency-Key that the place claims.';
+COMMENT ON COLUMN step.detail IS 'JSON of the rare kinds: definition of a budget, suspension, amounts of a kept answer.';
+
+CREATE TYPE claim_in AS (
+  account_id  uuid,
+  hold_id     uuid,
+  claimed_at  bigint,
+  bucket      integer,
+  generation  integer,
+  key         bytea,
+  fingerprint bytea
+);
+
+CREATE TABLE claim (
+  account_id  uuid NOT NULL,
+  hold_id     uuid NOT NULL,
+  claimed_at  bigint NOT NULL,
+  bucket      integer NOT NULL,
+  generation  integer NOT NULL CHECK (generation > 0),
+  key         bytea NOT NULL CHECK (octet_length(key) = 32),
+  fingerprint bytea NOT NULL CHECK (octet_length(fingerprint) = 32),
+  PRIMARY KEY (bucket, account_id, key, generation)
+);
+COMMENT ON TABLE claim IS 'Idempotency-Keys and their holds. The latest generation owns the key.';
+COMMENT ON COLUMN claim.generation IS 'Number of the owner of this key, from 1. A writer without the latest owner in memory uses a number that exists.';
+COMMENT ON COLUMN claim.key IS 'Digest of the endpoint, the key and its owner.';
+
+CREATE TYPE kept_answer_in AS (
+  account_id   uuid,
+  hold_id      uuid,
+  kept_at      bigint,
+  bucket       integer,
+  content_type text,
+  body         bytea
+);
+
+CREATE TABLE kept_answer (
+  account_id   uuid NOT NULL,
+  hold_id      uuid NOT NULL,
+  kept_at      bigint NOT NULL,
+  bucket       integer NOT NULL,
+  content_type text NOT NULL,
+  body         bytea NOT NULL,
+  PRIMARY KEY (bucket, account_id, hold_id)
+);
+COMMENT ON TABLE kept_answer IS 'Answers of requests with an Idempotency-Key, stored before the capture.';
+
+CREATE TABLE account_state (
+  account_id uuid NOT NULL,
+  seq        bigint NOT NULL,
+  at         bigint NOT NULL,
+  credited   bigint NOT NULL,
+  debited    bigint NOT NULL,
+  held       bigint NOT NULL,
+  free_day   bigint NOT NULL,
+  free_used  integer NOT NULL,
+  bucket     integer NOT NULL,
+  suspended  boolean NOT NULL,
+  open_holds text NOT NULL,
+  PRIMARY KEY (bucket, account_id)
+);
+COMMENT ON TABLE account_state IS 'A copy of the state of an account after step seq, from which a cold start continues. It has no power: the steps decide.';
+COMMENT ON COLUMN account_state.open_holds IS 'JSON array.';
+
+CREATE TABLE budget_state (
+  account_id uuid NOT NULL,
+  seq        bigint NOT NULL,
+  bucket     integer NOT NULL,
+  budget     integer NOT NULL,
+  content    text NOT NULL,
+  PRIMARY KEY (bucket, account_id, budget)
+);
+COMMENT ON TABLE budget_state IS 'The budgets of account_state.';
+COMMENT ON COLUMN budget_state.content IS 'JSON: definition, totals of windows, lifetime totals.';

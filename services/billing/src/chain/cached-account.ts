@@ -1,0 +1,77 @@
+// Cached account owns the copy of one account in the memory of a writer, between two of its flushes. It is never ahead of the
+// table: `noteStep` and `forget` run for steps that are stored.
+import { type Account, apply, type Id, newAccount, type Step } from "@gr/ledger";
+import { LRUCache } from "lru-cache";
+import type { ClaimRow } from "./claim-store.ts";
+
+/** Ended holds, and claims, of an account in memory, at most and at least. Older ones are read again. */
+const MOST_ENDED = 512;
+const LEAST_ENDED = 8;
+/** Ended holds, and claims, of all accounts in memory. */
+const ENDED_OF_ALL = 100_000;
+
+/** Approximate bytes of the parts of an account. */
+const BYTES = { account: 1_500, budget: 800, hold: 900, claim: 500 };
+
+export interface CachedAccount {
+  readonly account: Account;
+  /** Number of the step after which the state was stored; 0 = never. */
+  storedSeq: number;
+  /** Numbers of the budgets that changed since then. */
+  readonly changed: Set<number>;
+  /** Latest owners by Idempotency-Key; null = the key has no owner. Keys without an element have to be read. */
+  readonly claims: Map<string, ClaimRow | null>;
+}
+
+export type AccountCache = LRUCache<Id, CachedAccount>;
+
+/** @param mostBytes approximate memory of all accounts. The account that was used least recently is deleted first. */
+export function newAccountCache(mostBytes: number): AccountCache {
+  return new LRUCache({ maxSize: mostBytes, sizeCalculation: bytesOf });
+}
+
+export function newCachedAccount(id: Id): CachedAccount {
+  return { account: newAccount(id), storedSeq: 0, changed: new Set(), claims: new Map() };
+}
+
+/** Puts accounts into the cache with their present size. */
+export function keepInCache(cache: AccountCache, accounts: Iterable<CachedAccount>): void {
+  for (const cached of accounts) {
+    cache.delete(cached.account.id);
+    cache.set(cached.account.id, cached);
+  }
+}
+
+/** Applies a step that another writer has stored. Its claim replaces the owner in memory. */
+export function replay(cached: CachedAccount, step: Step): void {
+  apply(cached.account, step);
+  noteStep(cached, step);
+  if (step.claim !== null) cached.claims.delete(step.claim.key);
+}
+
+/** Notes a stored step that the account already contains. */
+export function noteStep({ account, changed }: CachedAccount, step: Step): void {
+  for (const { budget } of step.budgets) changed.add(budget);
+  const defined = step.kind === "budget" ? account.budgetNumbers.get(step.id) : undefined;
+  if (defined !== undefined) changed.add(defined);
+}
+
+/** Deletes the oldest ended holds and claims above the account's share. @param accounts number of accounts in memory */
+export function forget({ account, claims }: CachedAccount, accounts: number): void {
+  const share = Math.max(LEAST_ENDED, Math.min(MOST_ENDED, Math.floor(ENDED_OF_ALL / Math.max(accounts, 1))));
+  shorten(account.ended, share);
+  shorten(claims, share);
+}
+
+function shorten(map: Map<string, unknown>, most: number): void {
+  for (const key of map.keys()) {
+    if (map.size <= most) return;
+    map.delete(key);
+  }
+}
+
+function bytesOf({ account, claims }: CachedAccount): number {
+  const { budgets, open, ended } = account;
+  const holds = open.size + ended.size;
+  return BYTES.account + budgets.length * BYTES.budget + holds * BYTES.hold + claims.size * BYTES.claim;
+}

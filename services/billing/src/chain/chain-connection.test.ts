@@ -1,0 +1,387 @@
+// Writers of the chain: each decision is about the stored state, each step is stored once, and memory is never ahead of the table.
+import { randomUUID } from "node:crypto";
+import type { Id } from "@gr/ledger";
+import { DatabaseAddress, until } from "@gr/testing";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { chainProblems, stepsOfHold } from "../test/chain-checker-store.ts";
+import {
+  budget,
+  ChainRig,
+  type ChainWallet,
+  capture,
+  claimOf,
+  keep,
+  newWallet,
+  opening,
+  place,
+  release,
+} from "../test/chain-rig.ts";
+import { THURSDAY } from "../test/start-billing.ts";
+import { bucketOf } from "./bucket.ts";
+import { startCold, storeState } from "./state-store.ts";
+
+/** Steps between two stored states, and ended holds in memory. */
+const STATE_STEPS = 1_000;
+const REMEMBERED = 512;
+const UNKNOWN = { reason: "billing_unavailable" };
+
+let rig: ChainRig;
+beforeAll(async () => {
+  rig = await ChainRig.start();
+});
+afterAll(async () => {
+  expect(await chainProblems(rig.pool)).toEqual([]);
+  await rig.stop();
+});
+
+async function openWallet(credits = 1_000n, fields: Parameters<typeof budget>[1] = {}): Promise<ChainWallet> {
+  const wallet = newWallet();
+  const writer = await rig.writer();
+  await writer.post(...opening(wallet, credits, fields));
+  return wallet;
+}
+
+const kindsOf = async (holdId: Id) => (await stepsOfHold(rig.pool, holdId)).map(({ kind }) => kind);
+
+describe("two writers of one account", () => {
+  test("lose races, and no budget and no balance is overrun", async () => {
+    const wallet = await openWallet(1_000n, { limit: 300n });
+    let races = 0;
+    const lostRace = () => {
+      races += 1;
+    };
+    const writers = [
+      await rig.writer({ lostRace }),
+      await rig.writer({ lostRace }),
+      await rig.writer({ lostRace }),
+    ];
+    for (const writer of [...writers, ...writers])
+      expect(await writer.codes(place(wallet, 10n))).toEqual(["done"]);
+    // Each of the second three has a memory without the places of the others.
+    expect(races).toBeGreaterThanOrEqual(3);
+    const places = Array.from({ length: 45 }, () => place(wallet, 10n));
+    const codes = await Promise.all(places.map((each, index) => writers[index % 3]?.codes(each) ?? []));
+    const done = places.filter((_, index) => codes[index]?.[0] === "done");
+    expect(done).toHaveLength(24);
+    expect(codes.flat().filter((code) => code === "spend_limit_exceeded")).toHaveLength(21);
+    for (const { holdId } of done) expect(await kindsOf(holdId)).toEqual(["place"]);
+  });
+
+  test("a writer captures the hold that another one has placed, once", async () => {
+    const wallet = await openWallet();
+    const [one, other] = [await rig.writer(), await rig.writer()];
+    await other.codes(place(wallet, 1n));
+    const hold = place(wallet, 100n);
+    expect(await one.codes(hold)).toEqual(["done"]);
+    expect(await other.codes(capture(wallet, hold.holdId, 70n))).toEqual(["done"]);
+    expect(await one.codes(capture(wallet, hold.holdId, 70n))).toEqual(["done"]);
+    expect(await one.codes(capture(wallet, hold.holdId, 71n))).toEqual(["already_resolved"]);
+    expect(await one.codes(hold)).toEqual(["already_resolved"]);
+    expect(await kindsOf(hold.holdId)).toEqual(["place", "capture"]);
+  });
+
+  test("a refusal is about the stored state, and not about older memory", async () => {
+    const wallet = await openWallet(10n);
+    const [one, other] = [await rig.writer(), await rig.writer()];
+    expect(await one.codes(place(wallet, 50n))).toEqual(["insufficient_credits"]);
+    await other.post({ kind: "deposit", accountId: wallet.accountId, id: randomUUID(), credits: 90n });
+    expect(await one.codes(place(wallet, 50n))).toEqual(["done"]);
+    await other.post(budget(wallet, { active: false, revision: 2n }));
+    expect(await one.codes(place(wallet, 1n))).toEqual(["spender_inactive"]);
+  });
+
+  test("accounts of one flush are decided alone: a race of one does not refuse another", async () => {
+    const [mine, yours] = [await openWallet(), await openWallet()];
+    const [one, other] = [await rig.writer(), await rig.writer()];
+    await one.codes(place(mine, 1n), place(yours, 1n));
+    await other.codes(place(mine, 999n));
+    expect(await one.codes(place(mine, 1n), place(yours, 999n), place(yours, 1n))).toEqual([
+      "insufficient_credits",
+      "done",
+      "insufficient_credits",
+    ]);
+  });
+});
+
+describe("an id begins once", () => {
+  test("a place whose hold is forgotten or of a younger memory is a repeat", async () => {
+    const wallet = await openWallet();
+    const writer = await rig.writer();
+    const hold = place(wallet, 10n);
+    await writer.post(hold, release(wallet, hold.holdId));
+    const fresh = await rig.writer();
+    expect(await fresh.codes(hold)).toEqual(["already_resolved"]);
+    expect(await fresh.codes(release(wallet, hold.holdId))).toEqual(["done"]);
+    expect(await kindsOf(hold.holdId)).toEqual(["place", "release"]);
+  });
+
+  test("a deposit, a refund and an adjustment are booked once", async () => {
+    const wallet = await openWallet(0n);
+    const { accountId } = wallet;
+    const id = randomUUID();
+    const deposit = { kind: "deposit", accountId, id, credits: 70n } as const;
+    const refund = { kind: "refund", accountId, id, credits: -70n } as const;
+    const writers = [await rig.writer(), await rig.writer()];
+    for (const writer of writers) expect(await writer.codes(deposit, deposit)).toEqual(["done", "done"]);
+    expect(await writers[0]?.codes({ ...deposit, credits: 71n })).toEqual(["already_resolved"]);
+    expect(await writers[0]?.codes(refund, deposit, refund)).toEqual(["done", "done", "done"]);
+    expect(await kindsOf(id)).toEqual(["deposit", "refund"]);
+  });
+
+  test("an id of another account of the bucket is refused, also in the same batch", async () => {
+    const wallet = await openWallet();
+    const stranger = { ...newWallet() };
+    const accountId = `${stranger.accountId.slice(0, -2)}${wallet.accountId.slice(-2)}`;
+    const foreign = { accountId, budgetId: stranger.budgetId };
+    expect(bucketOf(accountId)).toBe(bucketOf(wallet.accountId));
+    const writer = await rig.writer();
+    await writer.post(...opening(foreign, 1_000n));
+    const hold = place(wallet, 10n);
+    const copy = place(foreign, 10n, { holdId: hold.holdId });
+    expect(await writer.codes(hold, copy)).toEqual(["done", "already_resolved"]);
+    expect(await writer.codes(capture(foreign, hold.holdId, 1n))).toEqual(["unknown_hold"]);
+    expect(await writer.codes(capture(wallet, hold.holdId, 1n))).toEqual(["done"]);
+  });
+});
+
+describe("claims", () => {
+  test("a key has one owner among writers that do not know of each other", async () => {
+    const wallet = await openWallet();
+    const claim = claimOf(randomUUID());
+    const writers = [await rig.writer(), await rig.writer(), await rig.writer()];
+    const places = Array.from({ length: 12 }, () => place(wallet, 10n, { claim }));
+    const codes = await Promise.all(places.map((each, index) => writers[index % 3]?.codes(each) ?? []));
+    expect(codes.flat().filter((code) => code === "done")).toHaveLength(1);
+    expect(codes.flat().filter((code) => code === "claim_in_progress")).toHaveLength(11);
+  });
+
+  test("a charged key is answered with its hold, a mismatch is refused, a released key is free", async () => {
+    const wallet = await openWallet(100n);
+    const [one, other] = [await rig.writer(), await rig.writer()];
+    const claim = claimOf(randomUUID());
+    const first = place(wallet, 10n, { claim });
+    const second = place(wallet, 10n, { claim });
+    await one.post(first, release(wallet, first.holdId));
+    expect(await other.codes(second)).toEqual(["done"]);
+    await one.post(capture(wallet, second.holdId, 10n));
+    for (const writer of [one, other, await rig.writer()]) {
+      const [again] = await writer.post(place(wallet, 10n, { claim }));
+      expect(again).toMatchObject({ code: "claim_finished", earlierHoldId: second.holdId });
+    }
+    const changed = { ...claim, fingerprint: claimOf("x", "another").fingerprint };
+    expect(await (await rig.writer()).codes(place(wallet, 10n, { claim: changed }))).toEqual([
+      "claim_mismatch",
+    ]);
+  });
+
+  test("a used key is answered before the money is refused, also by a writer without its owner in memory", async () => {
+    const wallet = await openWallet(10n);
+    const claim = claimOf(randomUUID());
+    const first = place(wallet, 10n, { claim });
+    await (await rig.writer()).post(first, capture(wallet, first.holdId, 10n));
+    const fresh = await rig.writer();
+    expect(await fresh.codes(place(wallet, 10n, { claim }))).toEqual(["claim_finished"]);
+    expect(await fresh.codes(place(wallet, 10n, { claim: claimOf(randomUUID()) }))).toEqual([
+      "insufficient_credits",
+    ]);
+  });
+
+  test("one batch can use a key several times; the latest owner counts", async () => {
+    const wallet = await openWallet();
+    const claim = claimOf(randomUUID());
+    const [first, second, third] = [1, 2, 3].map(() => place(wallet, 10n, { claim }));
+    if (!first || !second || !third) throw new Error("The test has three places.");
+    const writer = await rig.writer();
+    expect(await writer.codes(first, release(wallet, first.holdId), second, third)).toEqual([
+      "done",
+      "done",
+      "done",
+      "claim_in_progress",
+    ]);
+    await writer.post(capture(wallet, second.holdId, 1n));
+    const [again] = await (await rig.writer()).post(third);
+    expect(again).toMatchObject({ code: "claim_finished", earlierHoldId: second.holdId });
+  });
+
+  test("an answer is kept once, with the step that names its amounts", async () => {
+    const wallet = await openWallet();
+    const hold = place(wallet, 10n, { claim: claimOf(randomUUID()) });
+    const [one, other] = [await rig.writer(), await rig.writer()];
+    await one.post(hold);
+    expect(await one.codes(keep(wallet, hold.holdId, 7n, "first"))).toEqual(["done"]);
+    expect(await other.codes(keep(wallet, hold.holdId, 7n, "second"))).toEqual(["done"]);
+    const { rows } = await rig.pool.query("SELECT content_type, body FROM kept_answer WHERE hold_id = $1", [
+      hold.holdId,
+    ]);
+    expect(rows).toEqual([{ content_type: "application/json", body: Buffer.from("first") }]);
+    expect(await kindsOf(hold.holdId)).toEqual(["place", "keep"]);
+  });
+});
+
+describe("an unknown outcome", () => {
+  test("that was not stored leaves nothing in memory", async () => {
+    const wallet = await openWallet(100n);
+    const writer = await rig.writer();
+    await writer.post(place(wallet, 1n));
+    const hold = place(wallet, 50n);
+    const blocker = await rig.pool.connect();
+    try {
+      await blocker.query("BEGIN; LOCK TABLE step IN ACCESS EXCLUSIVE MODE");
+      const lost = expect(writer.post(hold)).rejects.toMatchObject(UNKNOWN);
+      const waiting = `SELECT pg_terminate_backend(pid) FROM pg_locks
+        WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+      await until(async () => (await blocker.query(waiting)).rowCount === 1, { timeoutMs: 60_000 });
+      await lost;
+      await blocker.query("ROLLBACK");
+    } finally {
+      blocker.release();
+    }
+    expect(await kindsOf(hold.holdId)).toEqual([]);
+    expect(await writer.codes(capture(wallet, hold.holdId, 1n))).toEqual(["unknown_hold"]);
+    expect(await writer.codes(hold)).toEqual(["done"]);
+    expect(await kindsOf(hold.holdId)).toEqual(["place"]);
+  });
+
+  test("that was stored is found by the repeat", async () => {
+    const wallet = await openWallet(100n);
+    const address = await DatabaseAddress.to(rig.url);
+    try {
+      const writer = await rig.writer({ url: address.url });
+      await writer.post(place(wallet, 1n));
+      const hold = place(wallet, 50n);
+      for (const operation of [hold, capture(wallet, hold.holdId, 20n)]) {
+        address.loseAnswers("insert_steps", 1);
+        await expect(writer.post(operation)).rejects.toMatchObject(UNKNOWN);
+        expect(await writer.codes(operation)).toEqual(["done"]);
+      }
+      expect(await kindsOf(hold.holdId)).toEqual(["place", "capture"]);
+    } finally {
+      await address.close();
+    }
+  });
+});
+
+describe("memory", () => {
+  test("holds that it has forgotten are read again, with all of their costs", async () => {
+    const wallet = await openWallet(1_000_000n);
+    const writer = await rig.writer();
+    const first = place(wallet, 10n);
+    await writer.post(first, capture(wallet, first.holdId, 7n, 5n));
+    const spend = async (pairs: number) => {
+      const holds = Array.from({ length: pairs }, () => place(wallet, 1n));
+      await writer.post(...holds, ...holds.map(({ holdId }) => capture(wallet, holdId, 1n)));
+    };
+    await spend(REMEMBERED / 2);
+    // A late bill of 8 has 3 more than the booked 5.
+    await writer.post(capture(wallet, first.holdId, 7n, 8n));
+    await spend(REMEMBERED + 1);
+    for (const each of [writer, await rig.writer()]) {
+      expect(await each.codes(capture(wallet, first.holdId, 7n, 5n))).toEqual(["done"]);
+      expect(await each.codes(capture(wallet, first.holdId, 7n, 8n))).toEqual(["already_resolved"]);
+      expect(await each.codes(first)).toEqual(["already_resolved"]);
+    }
+    const steps = await stepsOfHold(rig.pool, first.holdId);
+    expect(steps.map(({ kind, cost }) => [kind, cost])).toEqual([
+      ["place", 0n],
+      ["capture", 5n],
+      ["late", 3n],
+    ]);
+  });
+
+  test("a state is stored by the number of steps, and an older one never replaces it", async () => {
+    const wallet = await openWallet(1_000_000n, { period: "day" });
+    const [one, other] = [await rig.writer(), await rig.writer()];
+    const spend = async (writer: typeof one, pairs: number) => {
+      const holds = Array.from({ length: pairs }, () => place(wallet, 2n));
+      await writer.post(...holds, ...holds.map(({ holdId }) => capture(wallet, holdId, 1n)));
+    };
+    const state = async () => {
+      const { rows } = await rig.pool.query<{ seq: bigint }>(
+        "SELECT seq FROM account_state WHERE account_id = $1",
+        [wallet.accountId],
+      );
+      return Number(rows[0]?.seq ?? 0);
+    };
+    await spend(one, STATE_STEPS / 2 - 5);
+    await spend(one, 1);
+    expect(await state()).toBe(0);
+    await spend(one, 5);
+    await spend(one, 1);
+    const early = await state();
+    expect(early).toBeGreaterThanOrEqual(STATE_STEPS);
+    const client = await rig.pool.connect();
+    const old = (await startCold(client, [wallet.accountId])).get(wallet.accountId);
+    if (old === undefined) throw new Error("The account has a state.");
+    old.changed.add(1);
+    await spend(other, STATE_STEPS);
+    await spend(other, 1);
+    const late = await state();
+    expect(late).toBeGreaterThan(early);
+    await storeState(client, old);
+    expect(await state()).toBe(late);
+    expect(await chainProblems(rig.pool)).toEqual([]);
+    client.release();
+  });
+
+  test("a state never has steps of a lost race", async () => {
+    const wallet = await openWallet(1_000_000n);
+    const [one, other] = [await rig.writer(), await rig.writer()];
+    const holds = Array.from({ length: STATE_STEPS - 10 }, () => place(wallet, 2n));
+    await one.post(...holds);
+    await other.post(...holds.slice(0, 20).map(({ holdId }) => capture(wallet, holdId, 2n)));
+    await one.post(...Array.from({ length: 30 }, () => place(wallet, 3n)));
+    expect(await chainProblems(rig.pool)).toEqual([]);
+  });
+
+  test("a memory with room for few accounts decides as a large one", async () => {
+    const wallets = await Promise.all(Array.from({ length: 6 }, () => openWallet(10n)));
+    const writer = await rig.writer({ cacheBytes: 5_000 });
+    for (let round = 0; round < 3; round += 1) {
+      for (const wallet of wallets) expect(await writer.codes(place(wallet, 3n))).toEqual(["done"]);
+    }
+    for (const wallet of wallets)
+      expect(await writer.codes(place(wallet, 3n))).toEqual(["insufficient_credits"]);
+  });
+
+  test("a clock that is behind the account ends no hold and opens no window again", async () => {
+    const wallet = await openWallet(1_000n, { period: "day", limit: 100n });
+    const ahead = await rig.writer({ clock: { now: () => THURSDAY + 86_400_000 } });
+    const behind = await rig.writer();
+    expect(await behind.codes(place(wallet, 100n))).toEqual(["done"]);
+    expect(await ahead.codes(place(wallet, 100n))).toEqual(["done"]);
+    expect(await behind.codes(place(wallet, 1n))).toEqual(["spend_limit_exceeded"]);
+  });
+});
+
+test("a row that is wrong alone is refused by the table", async () => {
+  const wallet = await openWallet();
+  const hold = place(wallet, 10n);
+  const writer = await rig.writer();
+  await writer.post(hold, capture(wallet, hold.holdId, 7n));
+  const [, end] = await stepsOfHold(rig.pool, hold.holdId);
+  const copy = (change: string) =>
+    rig.pool.query(
+      `INSERT INTO step SELECT (r).* FROM (SELECT jsonb_populate_record(s, $2) AS r FROM step s
+        WHERE account_id = $1 AND kind = 5) x`,
+      [wallet.accountId, change],
+    );
+  const next = { seq: Number(end?.seq ?? 0) + 1 };
+  for (const wrong of [
+    { charge: 11 },
+    { charge: -1 },
+    { cost: -1 },
+    { held: -1 },
+    { used1: -1 },
+    { held1: -1 },
+    { debited: 0 },
+    { bucket: (bucketOf(wallet.accountId) + 1) % 256 },
+    { kind: 16 },
+    { kind: 6 },
+    { place_seq: null },
+    { place_seq: next.seq },
+    { budget1: null },
+    { billed_by: null },
+  ]) {
+    await expect(copy(JSON.stringify({ ...next, ...wrong }))).rejects.toMatchObject({ code: "23514" });
+  }
+});

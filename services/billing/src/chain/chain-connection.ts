@@ -1,0 +1,240 @@
+// Chain connection owns the flushes of one writer: it decides on the accounts in its memory and stores the steps in one
+// statement. The table's key refuses steps that follow another state than the stored one; then it reads and decides again.
+import type { Id, Outcome, Terms } from "@gr/ledger";
+import { ServiceError } from "@gr/proto";
+import { type Clock, type Logger, type Pool, type PoolClient, pause, sqlStateOf } from "@gr/runtime";
+import { OneConnection } from "../writer/one-connection.ts";
+import { AccountWork } from "./account-work.ts";
+import {
+  type AccountCache,
+  type CachedAccount,
+  forget,
+  keepInCache,
+  newAccountCache,
+} from "./cached-account.ts";
+import { type ChainOperation, runsOf } from "./chain-operation.ts";
+import { findBeginnings, findClaims, findHolds } from "./look-ups.ts";
+import { catchUp, isStateDue, startCold, storeState } from "./state-store.ts";
+import { type Flush, prepareForFlushes, type RowTypes, writeFlush } from "./step-store.ts";
+
+/** Unique violation, serialization failure, deadlock: the transaction wrote nothing, and another writer was first. */
+const LOST_RACE = new Set(["23505", "40001", "40P01"]);
+/** Decisions about one account in one flush. */
+const MOST_ROUNDS = 50;
+/** Rounds without a pause between them. */
+const EAGER_ROUNDS = 3;
+const MOST_PAUSE_MS = 10;
+/** States that are stored before one flush. */
+const MOST_STATES = 4;
+const CACHE_BYTES = 256 * 2 ** 20;
+
+export interface ChainOptions {
+  readonly pool: Pool;
+  readonly clock: Clock;
+  /** Places of zero credits of an account in one UTC day, at most; null = no limit. */
+  readonly freeLimit: number | null;
+  readonly log: Logger;
+  /** Approximate memory of cached accounts; 256 MiB if absent. */
+  readonly cacheBytes?: number;
+  /** Called for each flush that another writer's steps or locks have refused. */
+  readonly lostRace?: (error: unknown) => void;
+}
+
+export class ChainConnection {
+  readonly #options: ChainOptions;
+  readonly #connection: OneConnection<RowTypes>;
+  readonly #cache: AccountCache;
+  /** Accounts with so many new steps that their state is stored before the next flush. */
+  readonly #due = new Set<Id>();
+
+  constructor(options: ChainOptions) {
+    this.#options = options;
+    this.#connection = new OneConnection(options.pool, prepareForFlushes, options.log);
+    this.#cache = newAccountCache(options.cacheBytes ?? CACHE_BYTES);
+  }
+
+  /**
+   * Answers the operations in order. Operations of several runs are stored in several transactions; each may be repeated.
+   * @throws an error of the connection after which the steps may be stored or not
+   */
+  async post(operations: readonly ChainOperation[]): Promise<Outcome[]> {
+    await this.#storeDueStates();
+    const outcomes: Outcome[] = [];
+    for (const run of runsOf(operations)) outcomes.push(...(await this.#postRun(run)));
+    return outcomes;
+  }
+
+  close(): void {
+    this.#connection.close();
+  }
+
+  /** After a failed flush the memory of its accounts may differ from the table, so it is deleted. */
+  async #postRun(operations: readonly ChainOperation[]): Promise<Outcome[]> {
+    try {
+      return await this.#connection.use((client, types) => this.#flush(client, types, operations));
+    } catch (error) {
+      for (const { accountId } of operations) this.#cache.delete(accountId);
+      throw error;
+    }
+  }
+
+  async #flush(
+    client: PoolClient,
+    types: RowTypes,
+    operations: readonly ChainOperation[],
+  ): Promise<Outcome[]> {
+    const works = await this.#worksOf(client, operations);
+    const outcomes: (Outcome | undefined)[] = operations.map(() => undefined);
+    let open: readonly AccountWork[] = [...works.values()];
+    for (let round = 1; open.length > 0; round += 1) {
+      if (round > MOST_ROUNDS) throw tooManyWriters();
+      if (round > EAGER_ROUNDS) await pause(Math.random() * MOST_PAUSE_MS);
+      const final = await this.#decideAndStore(client, types, open);
+      for (const work of final) work.answer(outcomes);
+      open = open.filter((work) => !final.has(work));
+    }
+    const accounts = Array.from(works.values(), ({ cached }) => cached);
+    for (const cached of accounts) forget(cached, this.#cache.size);
+    keepInCache(this.#cache, accounts);
+    for (const cached of accounts) if (isStateDue(cached)) this.#due.add(cached.account.id);
+    return outcomes.map(answered);
+  }
+
+  async #worksOf(client: PoolClient, operations: readonly ChainOperation[]): Promise<Map<Id, AccountWork>> {
+    const ids = [...new Set(operations.map(({ accountId }) => accountId))];
+    const known = new Map<Id, CachedAccount>();
+    for (const id of ids) {
+      const cached = this.#cache.get(id);
+      if (cached !== undefined) known.set(id, cached);
+    }
+    const cold = ids.filter((id) => !known.has(id));
+    if (cold.length > 0) for (const [id, cached] of await startCold(client, cold)) known.set(id, cached);
+    const works = new Map(Array.from(known, ([id, cached]) => [id, new AccountWork(cached)]));
+    for (const [index, operation] of operations.entries()) {
+      works.get(operation.accountId)?.asked.push({ operation, index });
+    }
+    return works;
+  }
+
+  /** @returns accounts with final answers: their steps are stored, or no newer step is */
+  async #decideAndStore(
+    client: PoolClient,
+    types: RowTypes,
+    works: readonly AccountWork[],
+  ): Promise<ReadonlySet<AccountWork>> {
+    for (const work of works) await this.#decide(client, work);
+    if (await this.#readUnprovenKeys(client, works)) return new Set();
+    const writing = works.filter(({ steps }) => steps.length > 0);
+    if (!(await this.#store(client, types, writing))) {
+      await this.#afterLostRace(client, works);
+      return new Set();
+    }
+    for (const work of writing) work.noteStored();
+    const silent = works.filter(({ steps }) => steps.length === 0);
+    const changed = await catchUp(
+      client,
+      silent.map(({ cached }) => cached),
+    );
+    return new Set(works.filter(({ cached }) => !changed.has(cached)));
+  }
+
+  async #decide(client: PoolClient, work: AccountWork): Promise<void> {
+    for (;;) {
+      const missing = work.decide(this.#terms());
+      if (missing.length === 0) return;
+      await findHolds(client, work, missing);
+    }
+  }
+
+  /** @returns whether keys were read, so the accounts are decided again */
+  async #readUnprovenKeys(client: PoolClient, works: readonly AccountWork[]): Promise<boolean> {
+    const asked = new Map<AccountWork, string[]>();
+    for (const work of works) {
+      const keys = work.unprovenKeys();
+      if (keys.length > 0) asked.set(work, keys);
+    }
+    if (asked.size === 0) return false;
+    for (const work of works) work.undo();
+    await findClaims(client, asked);
+    return true;
+  }
+
+  /** @returns whether the steps are stored */
+  async #store(client: PoolClient, types: RowTypes, works: readonly AccountWork[]): Promise<boolean> {
+    if (works.length === 0) return true;
+    try {
+      await writeFlush(client, flushOf(works), types);
+      return true;
+    } catch (error) {
+      if (!LOST_RACE.has(sqlStateOf(error) ?? "")) throw error;
+      this.#options.lostRace?.(error);
+      return false;
+    }
+  }
+
+  async #afterLostRace(client: PoolClient, works: readonly AccountWork[]): Promise<void> {
+    for (const work of works) work.undo();
+    await catchUp(
+      client,
+      works.map(({ cached }) => cached),
+    );
+    await findBeginnings(client, works);
+    await findClaims(client, new Map(works.map((work) => [work, claimedKeys(work)])));
+  }
+
+  /** A state that cannot be stored now stays due. */
+  async #storeDueStates(): Promise<void> {
+    for (const id of [...this.#due].slice(0, MOST_STATES)) {
+      const cached = this.#cache.peek(id);
+      if (cached === undefined) {
+        this.#due.delete(id);
+        continue;
+      }
+      try {
+        await this.#connection.use((client) => storeState(client, cached));
+        this.#due.delete(id);
+      } catch (error) {
+        this.#options.log.warn({ err: error, accountId: id }, "the state of an account was not stored");
+        return;
+      }
+    }
+  }
+
+  #terms(): Terms {
+    return { now: Math.floor(this.#options.clock.now()), freeLimit: this.#options.freeLimit };
+  }
+}
+
+function flushOf(works: readonly AccountWork[]): Flush {
+  const sorted = works.toSorted((one, other) => compare(orderOf(one), orderOf(other)));
+  return {
+    steps: sorted.flatMap(({ steps }) => steps),
+    claims: sorted.flatMap((work) => work.claimRows()),
+    answers: sorted.flatMap((work) => work.answerRows()),
+  };
+}
+
+/** Bucket first: the bucket is the last byte of the id. */
+function orderOf({ account: { id } }: AccountWork): string {
+  return id.slice(-2) + id;
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+function claimedKeys({ asked }: AccountWork): string[] {
+  return asked.flatMap(({ operation }) =>
+    operation.kind === "place" && operation.claim !== undefined ? [operation.claim.key] : [],
+  );
+}
+
+function answered(outcome: Outcome | undefined, index: number): Outcome {
+  if (outcome === undefined) throw new Error(`Operation ${index} of a batch has no outcome.`);
+  return outcome;
+}
+
+function tooManyWriters(): ServiceError {
+  const message = "Too many processes write to the same account; try again shortly.";
+  return new ServiceError("billing_unavailable", message, { retryAfterMs: 1_000 });
+}

@@ -1,0 +1,47 @@
+// Chain operation owns the requests to the writer of the chain: those of the ledger, and for `keep` the answer itself.
+import type { Keep, Operation } from "@gr/ledger";
+import type { AnswerContent } from "./claim-store.ts";
+
+export interface KeepAnswer extends Keep {
+  readonly answer: AnswerContent;
+}
+
+export type ChainOperation = Exclude<Operation, Keep> | KeepAnswer;
+
+/** The operation begins a hold, a deposit, a refund or an adjustment: its id is in the unique index of beginnings. */
+export function beginningOf(operation: ChainOperation): string | undefined {
+  switch (operation.kind) {
+    case "place":
+      return operation.holdId;
+    case "deposit":
+    case "refund":
+    case "adjustment":
+      return operation.id;
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * Cuts a batch before an id that begins a second time, so one INSERT never has the same beginning twice. A hold that the same
+ * account places again is no second beginning: the decision answers it.
+ * @returns the longest runs, in order
+ */
+export function runsOf(operations: readonly ChainOperation[]): ChainOperation[][] {
+  let run: ChainOperation[] = [];
+  const runs = [run];
+  const begun = new Map<string, string>();
+  for (const operation of operations) {
+    const id = beginningOf(operation);
+    const key = `${operation.kind} ${id}`;
+    const before = id === undefined ? undefined : begun.get(key);
+    if (before !== undefined && (operation.kind !== "place" || before !== operation.accountId)) {
+      run = [];
+      runs.push(run);
+      begun.clear();
+    }
+    run.push(operation);
+    if (id !== undefined) begun.set(key, operation.accountId);
+  }
+  return runs;
+}

@@ -1,0 +1,95 @@
+// Claim store owns the rows of Idempotency-Keys and of their kept answers. The key of the table refuses a writer without the
+// latest owner in memory; the account's chain of steps alone decides which hold owns a key.
+import type { ClaimRecord, Id } from "@gr/ledger";
+import type { PoolClient } from "@gr/runtime";
+import { columnsOf, type Value } from "./binary-rows.ts";
+import { bucketOf } from "./bucket.ts";
+
+/** Owner of an Idempotency-Key, with its number among the owners of this key. */
+export interface ClaimRow extends ClaimRecord {
+  readonly accountId: Id;
+  readonly key: string;
+  /** From 1. */
+  readonly generation: number;
+}
+
+export const CLAIM_COLUMNS = columnsOf([
+  ["uuid", ["account_id", "hold_id"]],
+  ["int8", ["claimed_at"]],
+  ["int4", ["bucket", "generation"]],
+  ["bytea", ["key", "fingerprint"]],
+]);
+
+export function claimValues(row: ClaimRow): Value[] {
+  return [
+    row.accountId,
+    row.holdId,
+    row.claimedAt,
+    bucketOf(row.accountId),
+    row.generation,
+    Buffer.from(row.key, "hex"),
+    Buffer.from(row.fingerprint, "hex"),
+  ];
+}
+
+export interface AnswerContent {
+  readonly contentType: string;
+  readonly body: Buffer;
+}
+
+export interface KeptAnswerRow extends AnswerContent {
+  readonly accountId: Id;
+  readonly holdId: Id;
+  /** Unix milliseconds. */
+  readonly keptAt: number;
+}
+
+export const KEPT_ANSWER_COLUMNS = columnsOf([
+  ["uuid", ["account_id", "hold_id"]],
+  ["int8", ["kept_at"]],
+  ["int4", ["bucket"]],
+  ["text", ["content_type"]],
+  ["bytea", ["body"]],
+]);
+
+export function keptAnswerValues({ accountId, holdId, keptAt, contentType, body }: KeptAnswerRow): Value[] {
+  return [accountId, holdId, keptAt, bucketOf(accountId), contentType, body];
+}
+
+/** An Idempotency-Key of an account. */
+export interface AskedClaim {
+  readonly accountId: Id;
+  readonly key: string;
+}
+
+const LATEST = `SELECT c.account_id, c.key, latest.generation, latest.fingerprint, latest.hold_id, latest.claimed_at
+  FROM unnest($2::int[], $3::uuid[], $4::bytea[]) AS c (bucket, account_id, key)
+  CROSS JOIN LATERAL (
+    SELECT * FROM claim o
+     WHERE o.bucket = ANY ($1::int[]) AND o.bucket = c.bucket AND o.account_id = c.account_id AND o.key = c.key
+     ORDER BY o.generation DESC LIMIT 1) latest`;
+
+interface LatestRow {
+  readonly account_id: string;
+  readonly key: Buffer;
+  readonly generation: number;
+  readonly fingerprint: Buffer;
+  readonly hold_id: string;
+  readonly claimed_at: bigint;
+}
+
+/** @returns the latest owner of each key that has had one */
+export async function readClaims(client: PoolClient, asked: readonly AskedClaim[]): Promise<ClaimRow[]> {
+  const buckets = asked.map(({ accountId }) => bucketOf(accountId));
+  const keys = asked.map(({ key }) => Buffer.from(key, "hex"));
+  const values = [[...new Set(buckets)], buckets, asked.map(({ accountId }) => accountId), keys];
+  const { rows } = await client.query<LatestRow>({ name: "latest_claims", text: LATEST, values });
+  return rows.map((row) => ({
+    accountId: row.account_id,
+    key: row.key.toString("hex"),
+    generation: row.generation,
+    fingerprint: row.fingerprint.toString("hex"),
+    holdId: row.hold_id,
+    claimedAt: Number(row.claimed_at),
+  }));
+}

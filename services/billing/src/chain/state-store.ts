@@ -1,0 +1,134 @@
+// State store owns the copies of accounts from which a cold start continues. They have no power: a start from an older copy
+// replays more steps and ends in the same state.
+import type { Account, Id } from "@gr/ledger";
+import type { PoolClient } from "@gr/runtime";
+import { bucketOf } from "./bucket.ts";
+import { type CachedAccount, newCachedAccount, replay } from "./cached-account.ts";
+import { budgetText, holdsText, readBudget, readHolds } from "./state-text.ts";
+import { readTails } from "./step-store.ts";
+
+/** Steps of an account between two of its stored states. */
+const STEPS_BETWEEN = 1_000;
+
+/** One statement, so account and budgets are of one snapshot. */
+const STATES = `SELECT s.account_id, s.seq, s.at, s.credited, s.debited, s.held, s.suspended, s.free_day, s.free_used,
+    s.open_holds, ARRAY (
+      SELECT b.content FROM budget_state b
+       WHERE b.bucket = ANY ($1::int[]) AND b.bucket = s.bucket AND b.account_id = s.account_id ORDER BY b.budget) AS budgets
+  FROM unnest($2::int[], $3::uuid[]) AS asked (bucket, account_id)
+  JOIN account_state s ON s.bucket = asked.bucket AND s.account_id = asked.account_id
+ WHERE s.bucket = ANY ($1::int[])`;
+
+/** An older state never replaces a newer one. */
+const STORE_ACCOUNT = `INSERT INTO account_state AS known (bucket, account_id, seq, at, credited, debited, held, suspended,
+    free_day, free_used, open_holds)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+  ON CONFLICT (bucket, account_id) DO UPDATE SET seq = excluded.seq, at = excluded.at, credited = excluded.credited,
+    debited = excluded.debited, held = excluded.held, suspended = excluded.suspended, free_day = excluded.free_day,
+    free_used = excluded.free_used, open_holds = excluded.open_holds
+  WHERE known.seq < excluded.seq`;
+
+const STORE_BUDGETS = `INSERT INTO budget_state AS known (bucket, account_id, seq, budget, content)
+  SELECT $1, $2, $3, u.budget, u.content FROM unnest($4::int[], $5::text[]) AS u (budget, content)
+  ON CONFLICT (bucket, account_id, budget) DO UPDATE SET seq = excluded.seq, content = excluded.content
+  WHERE known.seq < excluded.seq`;
+
+interface StateRow {
+  readonly account_id: string;
+  readonly seq: bigint;
+  readonly at: bigint;
+  readonly credited: bigint;
+  readonly debited: bigint;
+  readonly held: bigint;
+  readonly suspended: boolean;
+  readonly free_day: bigint;
+  readonly free_used: number;
+  readonly open_holds: string;
+  readonly budgets: string[];
+}
+
+/** Reads accounts as they are after their stored steps. An id without steps is an account that is not open. */
+export async function startCold(
+  client: PoolClient,
+  accountIds: readonly Id[],
+): Promise<Map<Id, CachedAccount>> {
+  const accounts = new Map(accountIds.map((id) => [id, newCachedAccount(id)]));
+  const buckets = accountIds.map(bucketOf);
+  const values = [[...new Set(buckets)], buckets, accountIds];
+  const { rows } = await client.query<StateRow>({ name: "states", text: STATES, values });
+  for (const row of rows) accounts.set(row.account_id, readState(row));
+  await catchUp(client, accounts.values());
+  return accounts;
+}
+
+/** Applies the steps that other writers have stored. @returns the accounts that changed */
+export async function catchUp(
+  client: PoolClient,
+  accounts: Iterable<CachedAccount>,
+): Promise<Set<CachedAccount>> {
+  const byId = new Map(Array.from(accounts, (cached) => [cached.account.id, cached]));
+  const changed = new Set<CachedAccount>();
+  if (byId.size === 0) return changed;
+  const known = new Map(Array.from(byId, ([id, { account }]) => [id, account.seq]));
+  for (const step of await readTails(client, known)) {
+    const cached = byId.get(step.accountId);
+    if (cached === undefined) continue;
+    replay(cached, step);
+    changed.add(cached);
+  }
+  return changed;
+}
+
+/** A copy is due by the number of steps, so a tail has a bound; an account with many open holds is copied more rarely. */
+export function isStateDue({ account, storedSeq }: CachedAccount): boolean {
+  return account.seq - storedSeq >= Math.max(STEPS_BETWEEN, account.open.size);
+}
+
+/** @param cached equals its stored steps */
+export async function storeState(client: PoolClient, cached: CachedAccount): Promise<void> {
+  const { account, changed } = cached;
+  const bucket = bucketOf(account.id);
+  const budgets = account.budgets.filter(({ no }) => changed.has(no));
+  await client.query("BEGIN");
+  try {
+    await client.query({ name: "store_account", text: STORE_ACCOUNT, values: valuesOf(account, bucket) });
+    await client.query({
+      name: "store_budgets",
+      text: STORE_BUDGETS,
+      values: [bucket, account.id, account.seq, budgets.map(({ no }) => no), budgets.map(budgetText)],
+    });
+    await client.query("COMMIT");
+  } catch (error) {
+    await client.query("ROLLBACK");
+    throw error;
+  }
+  cached.storedSeq = account.seq;
+  changed.clear();
+}
+
+function valuesOf(account: Account, bucket: number): unknown[] {
+  const { id, seq, at, credited, debited, held, suspended, freeDay, freeUsed, open } = account;
+  const holds = holdsText(open.values());
+  return [bucket, id, seq, at, credited, debited, held, suspended, freeDay, freeUsed, holds];
+}
+
+function readState(row: StateRow): CachedAccount {
+  const cached = newCachedAccount(row.account_id);
+  const { account } = cached;
+  account.seq = Number(row.seq);
+  account.at = Number(row.at);
+  account.credited = row.credited;
+  account.debited = row.debited;
+  account.held = row.held;
+  account.suspended = row.suspended;
+  account.freeDay = Number(row.free_day);
+  account.freeUsed = row.free_used;
+  for (const hold of readHolds(row.open_holds)) account.open.set(hold.id, hold);
+  for (const text of row.budgets) {
+    const budget = readBudget(text);
+    account.budgets.push(budget);
+    account.budgetNumbers.set(budget.definition.id, budget.no);
+  }
+  cached.storedSeq = account.seq;
+  return cached;
+}

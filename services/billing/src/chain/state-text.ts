@@ -1,0 +1,52 @@
+// State texts own the JSON of the ledger's text columns: details of steps, and the states that a cold start reads. A 64-bit
+// integer is an object with its digits, so no amount becomes a floating-point number and no text is read as an amount.
+import type { Budget, Hold, StepDetail } from "@gr/ledger";
+
+/** An object with this member alone is an integer. */
+const INTEGER = "$int";
+
+export function detailText(detail: StepDetail): string {
+  return textOf(detail);
+}
+
+export function readDetail(text: string): StepDetail {
+  return parsed(text) as StepDetail;
+}
+
+export function budgetText(budget: Budget): string {
+  return textOf({ ...budget, totals: [...budget.totals] });
+}
+
+export function readBudget(text: string): Budget {
+  const { totals, ...budget } = parsed(text) as Flat<Budget, "totals">;
+  return { ...budget, totals: new Map(totals) };
+}
+
+export function holdsText(holds: Iterable<Hold>): string {
+  return textOf(Array.from(holds, (hold) => ({ ...hold, booked: [...hold.booked] })));
+}
+
+export function readHolds(text: string): Hold[] {
+  const holds = parsed(text) as Flat<Hold, "booked">[];
+  return holds.map(({ claim, kept, booked, ...hold }) => ({ ...hold, claim, kept, booked: new Map(booked) }));
+}
+
+/** A value with a map as its entries. */
+type Flat<Of, Name extends keyof Of> = Omit<Of, Name> & {
+  readonly [Each in Name]: Of[Each] extends ReadonlyMap<infer Key, infer Value>
+    ? (readonly [Key, Value])[]
+    : never;
+};
+
+function textOf(value: unknown): string {
+  return JSON.stringify(value, (_name, part: unknown) =>
+    typeof part === "bigint" ? { [INTEGER]: part.toString() } : part,
+  );
+}
+
+function parsed(text: string): unknown {
+  return JSON.parse(text, (_name, part: unknown) => {
+    const digits = (part as { readonly [INTEGER]?: unknown } | null)?.[INTEGER];
+    return typeof digits === "string" ? BigInt(digits) : part;
+  });
+}

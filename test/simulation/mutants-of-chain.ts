@@ -1,0 +1,124 @@
+// Mutants of the append-only ledger: of its table and of the writer that keeps accounts in memory.
+import type { Mutant } from "./mutant.ts";
+
+const TABLES = "services/billing/migrations/0012-steps.sql";
+const CHAIN = "services/billing/src/chain";
+const CONNECTION = `${CHAIN}/chain-connection.ts`;
+const STATES = `${CHAIN}/state-store.ts`;
+const TEST = `${CHAIN}/chain-connection.test.ts`;
+
+export const MUTANTS_OF_CHAIN: readonly Mutant[] = [
+  {
+    file: TABLES,
+    find: "  PRIMARY KEY (bucket, account_id, seq),\n",
+    replace: "",
+    what: "two writers both store the next step of an account",
+    caught: { test: TEST, name: "two writers of one account" },
+  },
+  {
+    file: TABLES,
+    find: "CREATE UNIQUE INDEX step_beginning",
+    replace: "CREATE INDEX step_beginning",
+    what: "a repeated deposit counts again after a restart",
+    caught: { test: TEST, name: "an id begins once" },
+  },
+  {
+    file: TABLES,
+    find: "  PRIMARY KEY (bucket, account_id, key, generation)\n",
+    replace: "  PRIMARY KEY (bucket, account_id, key, generation, hold_id)\n",
+    what: "a writer that does not know the owner of a key charges the key again",
+    caught: { test: TEST, name: "a charged key is answered" },
+  },
+  {
+    file: TABLES,
+    find: "WHEN 5 THEN charge <= -credits AND place_seq",
+    replace: "WHEN 5 THEN place_seq",
+    what: "the table takes a charge above its hold",
+    caught: { test: TEST, name: "a row that is wrong alone" },
+  },
+  {
+    file: TABLES,
+    find: "    ELSE false END) IS TRUE),",
+    replace: "    ELSE false END)),",
+    what: "the table takes an end without a place",
+    caught: { test: TEST, name: "a row that is wrong alone" },
+  },
+  {
+    file: CONNECTION,
+    find: "    for (const work of works) work.undo();\n    await catchUp(",
+    replace: "    await catchUp(",
+    what: "memory keeps the steps of a lost race",
+    caught: { test: TEST, name: "two writers of one account" },
+  },
+  {
+    file: CONNECTION,
+    find: "      for (const { accountId } of operations) this.#cache.delete(accountId);\n",
+    replace: "",
+    what: "memory survives an unknown outcome",
+    caught: { test: TEST, name: "that was not stored" },
+  },
+  {
+    file: CONNECTION,
+    find: "return new Set(works.filter(({ cached }) => !changed.has(cached)));",
+    replace: "return new Set(works);",
+    what: "a customer is refused for a balance that another process has raised",
+    caught: { test: TEST, name: "a refusal is about the stored state" },
+  },
+  {
+    file: CONNECTION,
+    find: "    if (asked.size === 0) return false;\n",
+    replace: "    if (asked.size >= 0) return false;\n",
+    what: "a repeated request with a used key is refused for its money",
+    caught: { test: TEST, name: "answered before the money" },
+  },
+  {
+    file: CONNECTION,
+    find: "    try {\n      await writeFlush(",
+    replace:
+      "    for (const { cached } of works) if (isStateDue(cached)) await storeState(client, cached);\n    try {\n      await writeFlush(",
+    what: "a state is stored before its steps",
+    caught: { test: TEST, name: "a state never has steps" },
+  },
+  {
+    file: STATES,
+    find: "open_holds = excluded.open_holds\n  WHERE known.seq < excluded.seq",
+    replace: "open_holds = excluded.open_holds",
+    what: "an older state of an account replaces a newer one",
+    caught: { test: TEST, name: "an older one never replaces" },
+  },
+  {
+    file: STATES,
+    find: "content = excluded.content\n  WHERE known.seq < excluded.seq",
+    replace: "content = excluded.content",
+    what: "an older state of a budget replaces a newer one",
+    caught: { test: TEST, name: "an older one never replaces" },
+  },
+  {
+    file: `${CHAIN}/cached-account.ts`,
+    find: "  for (const { budget } of step.budgets) changed.add(budget);\n",
+    replace: "",
+    what: "a cold start does not know what a budget has spent",
+    caught: { test: TEST, name: "an older one never replaces" },
+  },
+  {
+    file: `${CHAIN}/step-store.ts`,
+    find: '  add(await readSteps(client, "late_costs", LATE_COSTS, values));\n',
+    replace: "",
+    what: "a late bill is booked again if its hold is forgotten",
+    caught: { test: TEST, name: "holds that it has forgotten" },
+  },
+  {
+    file: `${CHAIN}/chain-operation.ts`,
+    find: "      begun.clear();\n",
+    replace: "      return runs;\n",
+    what: "operations behind a repeated deposit are not done",
+    caught: { test: TEST, name: "an id begins once" },
+  },
+  {
+    file: `${CHAIN}/encode-steps.ts`,
+    find: "  target.writeBigInt64BE(step.cost, of(credits + 2));\n",
+    replace: "",
+    what: "a step books the cost of an earlier one",
+    caught: { test: `${CHAIN}/step-encoding.test.ts` },
+  },
+];
