@@ -109,9 +109,10 @@ export const gatewayModule = defineModule({
       done();
     });
     if (pages !== undefined) {
-      app.addHook("onRequest", async (request, reply) => {
+      app.addHook("onRequest", (request, reply, done) => {
         const file = pages.find(request);
-        return file === undefined ? undefined : pages.send(file, reply);
+        if (file === undefined) done();
+        else pages.send(file, reply);
       });
     }
     await registerScope(app, "public routes", async (routes) => {

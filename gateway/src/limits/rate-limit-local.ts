@@ -31,26 +31,34 @@ export class LocalRateLimiter implements RateLimiter {
     const nowUs = now * MS_US;
     const backlogsUs: number[] = [];
     let admitted = true;
+    const buckets: Bucket[] = [];
     for (const { rule, subject } of counts) {
-      const fullAtUs = this.#bucketsOf(rule).get(subject)?.fullAtUs ?? nowUs;
+      const bucket = this.#bucketOf(rule, subject, nowUs);
       // A backlog above the window means that the clock was set back; the wait must not grow with that.
-      const backlogUs = Math.min(Math.max(fullAtUs - nowUs, 0), rule.windowUs);
+      const backlogUs = Math.min(Math.max(bucket.fullAtUs - nowUs, 0), rule.windowUs);
+      buckets.push(bucket);
       backlogsUs.push(backlogUs);
       admitted &&= admits(rule, backlogUs);
     }
-    for (const [index, { rule, subject }] of counts.entries()) {
-      const backlogUs = (backlogsUs[index] ?? 0) + (admitted ? rule.intervalUs : 0);
+    let index = 0;
+    for (const bucket of buckets) {
+      const added = admitted ? (counts[index]?.rule.intervalUs ?? 0) : 0;
+      const backlogUs = (backlogsUs[index] ?? 0) + added;
       backlogsUs[index] = backlogUs;
-      this.#setBacklog(rule, subject, nowUs + backlogUs);
+      bucket.fullAtUs = nowUs + backlogUs;
+      index += 1;
     }
     return decisionOf(counts, admitted, backlogsUs);
   }
 
-  #setBacklog(rule: RateRule, subject: string, fullAtUs: number): void {
+  #bucketOf(rule: RateRule, subject: string, nowUs: number): Bucket {
     const buckets = this.#bucketsOf(rule);
-    const bucket = buckets.peek(subject);
-    if (bucket === undefined) buckets.set(subject, { fullAtUs });
-    else bucket.fullAtUs = fullAtUs;
+    let bucket = buckets.get(subject);
+    if (bucket === undefined) {
+      bucket = { fullAtUs: nowUs };
+      buckets.set(subject, bucket);
+    }
+    return bucket;
   }
 
   #bucketsOf({ name }: RateRule): LRUCache<string, Bucket> {

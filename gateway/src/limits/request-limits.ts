@@ -118,9 +118,7 @@ export class RequestLimits {
 
   /** Counts a request by its address, with a valid or an invalid key. */
   ofStranger(request: FastifyRequest, reply: FastifyReply): Verdict | Promise<Verdict> {
-    return this.#spend(reply, this.#claimOf(request, this.#rules.anonymous), ({ count, isAdmitted }) => {
-      if (!isAdmitted) this.#suspects.set(count.subject, this.#clock.now() + SUSPECT_MS);
-    });
+    return this.#spend(reply, this.#claimOf(request, this.#rules.anonymous), "suspect");
   }
 
   #claimOf(request: FastifyRequest, rules: RulePair): Claim {
@@ -133,22 +131,20 @@ export class RequestLimits {
     return { client: clientNetwork(address), network: widerNetwork(address, this.#ipv4Prefix) };
   }
 
-  #spend(
-    reply: FastifyReply,
-    claim: Claim,
-    note: (decision: Decision) => void = () => undefined,
-  ): Verdict | Promise<Verdict> {
+  /** @param refused suspect: remember the subject of a refused request */
+  #spend(reply: FastifyReply, claim: Claim, refused?: "suspect"): Verdict | Promise<Verdict> {
     if (claim.counts.length === 0) return undefined;
-    const verdictOf = (decision: Decision): Verdict => {
-      note(decision);
-      return this.#verdictOf(reply, decision);
-    };
     const decision = this.#limiter.spend(claim, this.#clock.now());
-    return decision instanceof Promise ? decision.then(verdictOf) : verdictOf(decision);
+    return decision instanceof Promise
+      ? decision.then((late) => this.#verdictOf(reply, late, refused))
+      : this.#verdictOf(reply, decision, refused);
   }
 
-  #verdictOf(reply: FastifyReply, decision: Decision): Verdict {
-    const { rule } = decision.count;
+  #verdictOf(reply: FastifyReply, decision: Decision, refused: "suspect" | undefined): Verdict {
+    const { rule, subject } = decision.count;
+    if (refused === "suspect" && !decision.isAdmitted) {
+      this.#suspects.set(subject, this.#clock.now() + SUSPECT_MS);
+    }
     reply.header("x-ratelimit-limit-requests", String(rule.burst));
     reply.header("x-ratelimit-remaining-requests", String(decision.remaining));
     reply.header("x-ratelimit-reset-requests", durationOf(millisecondsOf(decision.resetUs)));

@@ -70,6 +70,7 @@ export function createHttpApp({
   tracing,
   origin = "outside",
 }: HttpAppOptions): FastifyInstance {
+  const hasHeaders = Object.keys(headers).length > 0;
   const refuse = (error: NodeJS.ErrnoException, socket: Socket, id: string) =>
     refuseBadHttp(error, socket, { ...headers, [REQUEST_ID_HEADER]: id });
   const settings: FastifyHttpOptions<Server> = {
@@ -114,7 +115,8 @@ export function createHttpApp({
   if (origin === "outside") answerOneAtATime(app);
   traceRequests(app, tracing, origin);
   app.addHook("onRequest", (request, reply, done) => {
-    reply.header(REQUEST_ID_HEADER, request.id).headers(headers);
+    reply.header(REQUEST_ID_HEADER, request.id);
+    if (hasHeaders) reply.headers(headers);
     announceIdleTime(request.raw, reply);
     refuseAmbiguous(request.raw);
     done();

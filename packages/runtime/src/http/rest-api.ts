@@ -14,6 +14,7 @@ import {
 } from "../bodies/form-body.ts";
 import { admitBodies, type BodyRules } from "../bodies/incoming-body.ts";
 import { BODY_MESSAGES, readJsonBody } from "../bodies/json-body.ts";
+import type { LongStrings } from "../bodies/parse-in-slices.ts";
 import { parseRequest, refuseNul } from "../bodies/parse-request.ts";
 import { registerScope } from "./http-app.ts";
 
@@ -55,6 +56,11 @@ export interface RestRoute {
    * json-guard.ts has accepted, and checks the rest itself; `body` is then documentation.
    */
   readonly bodyAs?: "parsed" | "bytes";
+  /**
+   * "cut": the value that `parseJsonBytes` returns for a long body has only the beginning of its long strings, and
+   * `stringLengthIn` returns their lengths. Absent: it has them whole, which costs their size in memory once more.
+   */
+  readonly longStrings?: LongStrings;
   /** Absent: the route accepts no form. A form is checked against `body`, as JSON is. */
   readonly form?: FormRules;
   /** Limit of a JSON body, in bytes; 1 MB when absent. */
@@ -144,6 +150,7 @@ function registerRoute(scope: FastifyInstance, route: RestRoute, refusesNul: boo
     url: route.path,
     config: {
       bodyAs: bodySchema === undefined ? "nothing" : (route.bodyAs ?? "parsed"),
+      longStrings: route.longStrings ?? "whole",
       ...(bodySchema === undefined || form === undefined
         ? {}
         : { form: { rules: form, readers: once(() => textReaders(jsonSchema(bodySchema, "input"))) } }),
@@ -161,7 +168,10 @@ function registerRoute(scope: FastifyInstance, route: RestRoute, refusesNul: boo
       const body = route.body === undefined || asBytes ? http.body : parseRequest(route.body, http.body);
       const query = route.query === undefined ? undefined : parseRequest(route.query, http.query);
       // After the schemas: unread members do no harm, and the schemas' own messages are better.
-      if (refusesNul) for (const part of asBytes ? [query] : [body, query]) refuseNul(part);
+      if (refusesNul) {
+        if (!asBytes) refuseNul(body);
+        refuseNul(query);
+      }
       const caller = route.access(http.principal ?? null);
       return route.handle({ body, query, caller, http, reply } as RestRequest<never, never, never>);
     },
@@ -263,6 +273,7 @@ function jsonSchema(schema: z.ZodType, io: "input" | "output"): object {
 declare module "fastify" {
   interface FastifyContextConfig {
     bodyAs?: "nothing" | "parsed" | "bytes";
+    longStrings?: LongStrings;
     form?: { readonly rules: FormRules; readonly readers: () => ReadonlyMap<string, TextReader> };
   }
 }

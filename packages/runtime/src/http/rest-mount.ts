@@ -31,10 +31,11 @@ export interface RemoteRest {
 export async function mountLocal(app: FastifyInstance, points: readonly MountPoint[], api: RestApi) {
   const isUnder = (path: string, { prefix }: MountPoint) => path === prefix || path.startsWith(`${prefix}/`);
   const routes = api.routes.filter(({ path }) => points.some((point) => isUnder(path, point)));
+  /** Headers that the point of a route adds, by the route's path. */
+  const keeps = new Map(routes.map(({ path }) => [path, points.find((one) => isUnder(path, one))?.keeps]));
   await registerScope(app, "mounted routes", async (scope) => {
     scope.addHook("onRequest", (request, _reply, done) => {
-      const point = points.find((one) => isUnder(request.routeOptions.url ?? "", one));
-      request.raw.headers = headersForModules(request.raw.headers, point?.keeps);
+      request.raw.headers = headersForModules(request.raw.headers, keeps.get(request.routeOptions.url ?? ""));
       done();
     });
     await registerRest(scope, { ...api, routes });

@@ -9,6 +9,8 @@ import { isObject, type JsonObject } from "../json/json-object.ts";
 import { type Splice, setMember } from "../json/json-splice.ts";
 import type { TextApi } from "../request/text-request.ts";
 
+type Mutable<Facts> = { -readonly [Name in keyof Facts]: Facts[Name] };
+
 /** A usage object within the bytes of an answer or an event. */
 export interface Usage {
   readonly meters: TokenMeters;
@@ -63,12 +65,10 @@ export function readUsage(
   const calls = kind.toolCalls(parsed, answer);
   if (tokens === undefined || !areCounts(calls)) return undefined;
   const { service_tier: tier, created, created_at: createdAt = created } = answer;
-  const meters = {
-    ...tokens,
-    toolCalls: calls,
-    ...(typeof tier === "string" ? { tier } : {}),
-    ...(isUnixTime(createdAt) ? { createdAt: createdAt * 1_000 } : {}),
-  };
+  const meters: Mutable<TokenMeters> = tokens;
+  meters.toolCalls = calls;
+  if (typeof tier === "string") meters.tier = tier;
+  if (isUnixTime(createdAt)) meters.createdAt = createdAt * 1_000;
   const layout = scanObject(json, member.valueStart);
   const reported = kind.reportedCost(parsed, amountsIn(json, layout));
   if (reported === undefined) {
@@ -143,7 +143,8 @@ export function amountsIn(json: Buffer, layout: ObjectLayout): AmountReader {
   };
 }
 
-function readMeters(api: TextApi, usage: JsonObject): TokenMeters | undefined {
+/** @returns a new object */
+function readMeters(api: TextApi, usage: JsonObject): Mutable<TokenMeters> | undefined {
   const fields = FIELDS[api];
   const inputTokens = usage[fields.input];
   const outputTokens = usage[fields.output];
@@ -173,22 +174,24 @@ function readMeters(api: TextApi, usage: JsonObject): TokenMeters | undefined {
   }
   // Some upstreams count reasoning outside of the output. Only the total shows it.
   const apart = usage["total_tokens"] === inputTokens + outputTokens + reasoningTokens;
-  return {
+  const meters: Mutable<TokenMeters> = {
     inputTokens,
     outputTokens: apart ? outputTokens + reasoningTokens : outputTokens,
     cachedInputTokens,
     cacheWriteTokens,
-    ...(longCacheWriteTokens === 0 ? {} : { longCacheWriteTokens }),
     imageInputTokens,
     audioInputTokens,
     reasoningTokens,
     imageOutputTokens,
     audioOutputTokens,
   };
+  if (longCacheWriteTokens > 0) meters.longCacheWriteTokens = longCacheWriteTokens;
+  return meters;
 }
 
 function areCounts(calls: Readonly<Record<string, unknown>>): calls is Readonly<Record<string, number>> {
-  return Object.values(calls).every(isTokenCount);
+  for (const name of Object.keys(calls)) if (!isTokenCount(calls[name])) return false;
+  return true;
 }
 
 function readDetails(details: unknown): JsonObject {
