@@ -1,18 +1,21 @@
-// One jest project for all rings; tests lie beside the code they test, and under test/.
+// One jest project for all rings; tests are beside their code, and under test/.
 // Sources run as ESM TypeScript, so jest needs --experimental-vm-modules (scripts/test.ts passes it).
 module.exports = {
   testEnvironment: "node",
   extensionsToTreatAsEsm: [".ts"],
   testMatch: ["<rootDir>/**/*.test.ts"],
-  filter: "<rootDir>/scripts/select-tests.cjs",
-  testSequencer: "<rootDir>/scripts/longest-first.cjs",
+  filter: "<rootDir>/scripts/jest/select-tests.cjs",
+  testSequencer: "<rootDir>/scripts/jest/longest-first.cjs",
   testPathIgnorePatterns: ["/node_modules/", "/dist/", "/.tools/", "/.data/"],
   modulePathIgnorePatterns: ["/dist/", "/.tools/", "/.data/"],
   watchman: false,
-  globalSetup: "<rootDir>/test/kit/src/global-setup.ts",
-  globalTeardown: "<rootDir>/test/kit/src/global-teardown.ts",
-  setupFiles: ["<rootDir>/test/kit/src/one-error-realm.ts", "<rootDir>/test/kit/src/property-seed.ts"],
-  // Ends a test that hangs, and no other: a slow, busy machine may take many times as long as ours.
+  globalSetup: "<rootDir>/test/kit/src/setup/global-setup.ts",
+  globalTeardown: "<rootDir>/test/kit/src/setup/global-teardown.ts",
+  setupFiles: [
+    "<rootDir>/test/kit/src/setup/one-error-realm.ts",
+    "<rootDir>/test/kit/src/setup/property-seed.ts",
+  ],
+  // Ends only a test that hangs: a slow, busy machine may need many times the usual time.
   testTimeout: 600_000,
   // More than CI has cores: tests wait a lot, for processes, timers and disks. Deep ones have fewer (scripts/test.ts).
   maxWorkers: 4,

@@ -520,6 +520,18 @@ describe("what differs between overlays", () => {
     }
   });
 
+  test("compose.yaml names an exact version of every image, and ours is that of package.json", () => {
+    const read = (file: string) => readFileSync(join(import.meta.dirname, "..", file), "utf8");
+    const { services } = parse(read("compose.yaml"), { merge: true }) as {
+      services: Record<string, { image: string }>;
+    };
+    const { version } = JSON.parse(read("package.json")) as { version: string };
+    const images = Object.values(services).map(({ image }) => image);
+    const ours = images.filter((image) => image.startsWith("generation-router/"));
+    expect(ours.filter((image) => !image.endsWith(`:${version}`))).toEqual([]);
+    expect(images.filter((image) => !/:\d+(\.\d+)+(@sha256:[0-9a-f]{64})?$/.test(image))).toEqual([]);
+  });
+
   test("skaffold builds every image that an overlay runs", () => {
     const config = parse(readFileSync(join(import.meta.dirname, "../skaffold.yaml"), "utf8")) as {
       build: { artifacts: { image: string }[] };

@@ -2,8 +2,9 @@
 // repairs its own findings. Each step prints one line; a failed step also shows the output of its tool.
 import { createRequire } from "node:module";
 import { checkGeneratedCode } from "./generated-code.ts";
-import { checkApi, checkContract } from "./last-release.ts";
+import { checkGuidePages } from "./guides/guide-pages.ts";
 import { checkRegularExpressions } from "./regular-expressions.ts";
+import { checkApi, checkContract } from "./release/last-release.ts";
 import { checkSettingsPages } from "./settings-pages.ts";
 import { ROOT, runTool, ToolError } from "./tool.ts";
 import { checkWords } from "./words.ts";
@@ -31,6 +32,7 @@ const inspect: Step[] = [
   { name: "catalogue seed", run: () => runServerlessTests("services/catalog/src/files/seed.test.ts") },
   { name: "generated code", run: checkGeneratedCode },
   { name: "settings", run: checkSettingsPages },
+  { name: "guides", run: checkGuidePages },
   { name: "contract of the last release", run: checkContract },
   { name: "API of the last release", run: checkApi },
   { name: "contract lint", run: () => runTool("buf", ["lint"], `${ROOT}/proto`) },

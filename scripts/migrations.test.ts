@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { digestsOfMigrations, lastRelease } from "./last-release.ts";
+import { digestsOfMigrations, lastRelease } from "./release/last-release.ts";
 import { removals } from "./removals.ts";
 import { ROOT } from "./tool.ts";
 

@@ -25,7 +25,7 @@ const OWN_MIGRATIONS = "matches only the migrations of this repository";
 const OWN_TEXTS = "matches only comments and documents of this repository";
 const EXCEPTIONS: readonly Exception[] = [
   {
-    file: "apps/console/src/parts/figure-text.ts",
+    file: "apps/console/src/parts/figures/figure-text.ts",
     source: String.raw`\B(?=(\d{3})+$)`,
     reason: OWN_FIGURES,
   },

@@ -74,6 +74,7 @@ const PAGES: readonly Page[] = [
     explained: "hosted-media",
     settings: /^(MEDIA_S3|FFMPEG|MEDIA_RETENTION)/,
   },
+  { file: "webhooks", title: "Webhooks", explained: "webhooks", settings: /^WEBHOOK/ },
   {
     file: "timers-and-limits",
     title: "Timers and limits of requests",

@@ -11,8 +11,8 @@ export interface JestCounts {
   readonly failed: number;
 }
 
-const COUNT_REPORTER = fileURLToPath(new URL("./count-reporter.ts", import.meta.url));
-const END_WORKER = fileURLToPath(new URL("./end-worker.cjs", import.meta.url));
+const COUNT_REPORTER = fileURLToPath(new URL("./jest/count-reporter.ts", import.meta.url));
+const END_WORKER = fileURLToPath(new URL("./jest/end-worker.cjs", import.meta.url));
 const JEST = createRequire(import.meta.url).resolve("jest/bin/jest");
 /** Deep tests run whole routers and kill them: more at once would only wait for each other. */
 const DEEP_WORKERS = "--maxWorkers=3";

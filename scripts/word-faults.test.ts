@@ -42,3 +42,20 @@ test("protocol buffers and SQL are read by their own marks", () => {
   expect(rulesOf("a.proto", "int32 a = 1; // What it costs.")).toEqual(["1 opener"]);
   expect(rulesOf("a.sql", "SELECT 1; -- Whoever asks.")).toEqual(["1 opener"]);
 });
+
+test("strings that people read are text: descriptions, errors, pages; those of tests and of code are not", () => {
+  const source = [
+    'const port = z.string().describe("where it " + "listens, for whoever calls");',
+    `throw new ServiceError("invalid_value", \`The field \${name} is what fails.\`, { param });`,
+    'const row = { description: "what it costs", key: "what", other: f("who asks") };',
+    'const shown = <Text size="sm" label="who pays">Pages of whoever reads</Text>;',
+  ];
+  const lines = ["1 string", "2 string", "3 string", "4 string", "4 string"];
+  expect(rulesOf("a.tsx", source.join("\n"))).toEqual(lines);
+  expect(rulesOf("a.test.tsx", source.join("\n"))).toEqual([]);
+});
+
+test("descriptions of the API are text", () => {
+  const source = ['{ "openapi": "what",', '  "description": "What it is",', '  "summary": "A name" }'];
+  expect(rulesOf("openapi.json", source.join("\n"))).toEqual(["2 string"]);
+});

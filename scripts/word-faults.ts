@@ -1,5 +1,6 @@
 // Word faults are the measurable part of our wording rules: nouns without a name, vague verbs, long sentences.
-// A comment names its subject; the nouns below hide it.
+// A comment names its subject; the nouns below hide it. So does a string that people read: a description, an error, a
+// text of a page.
 // Code inside a text (`name`, fences, links) is not counted.
 import jsTokens from "js-tokens";
 
@@ -21,13 +22,16 @@ export const MEAN_SENTENCE = 15;
 export interface WordFault {
   /** Of the file, from 1. */
   readonly line: number;
-  readonly rule: "noun" | "opener" | "verb" | "sentence";
+  readonly rule: "noun" | "opener" | "verb" | "sentence" | "string";
   readonly text: string;
 }
 
 export interface WordFigures {
+  /** Words of comments and documents. */
   readonly words: number;
   readonly sentences: number;
+  /** Words of strings for people. */
+  readonly stringWords: number;
   readonly faults: readonly WordFault[];
 }
 
@@ -38,6 +42,7 @@ interface TextPart {
 
 /** Measures the comments of a source file, or the text of a Markdown file. @param file its name decides the syntax */
 export function wordFigures(file: string, source: string): WordFigures {
+  if (file.endsWith(".json")) return stringFigures(describedStrings(source));
   const isText = file.endsWith(".md");
   const parts = isText ? markdownParts(source) : commentParts(file, source);
   const faults: WordFault[] = [];
@@ -46,7 +51,7 @@ export function wordFigures(file: string, source: string): WordFigures {
   for (const { line, text } of parts) {
     let first = !isText;
     for (const sentence of sentencesOf(text)) {
-      const found = sentence.match(/[\p{L}\p{N}]+(?:['’.-][\p{L}\p{N}]+)*/gu) ?? [];
+      const found = wordsOf(sentence);
       words += found.length;
       if (found.length > 0) sentences += 1;
       if (found.length > LONGEST_SENTENCE) faults.push({ line, rule: "sentence", text: sentence });
@@ -57,8 +62,24 @@ export function wordFigures(file: string, source: string): WordFigures {
       first = false;
     }
   }
-  return { words, sentences, faults };
+  const strings = stringFigures(/\.tsx?$/.test(file) && !isTest(file) ? sourceStrings(file, source) : []);
+  return { words, sentences, stringWords: strings.stringWords, faults: [...faults, ...strings.faults] };
 }
+
+const isTest = (file: string) => /\.test\.tsx?$|(^|\/)test\//.test(file);
+
+function stringFigures(parts: readonly TextPart[]): WordFigures {
+  const faults: WordFault[] = [];
+  let stringWords = 0;
+  for (const { line, text } of parts) {
+    const found = wordsOf(withoutCode(text));
+    stringWords += found.length;
+    for (const word of found) if (NOUNS.test(word)) faults.push({ line, rule: "string", text });
+  }
+  return { words: 0, sentences: 0, stringWords, faults };
+}
+
+const wordsOf = (text: string) => text.match(/[\p{L}\p{N}]+(?:['’.-][\p{L}\p{N}]+)*/gu) ?? [];
 
 function faultOf(word: string, opens: boolean): WordFault["rule"] | undefined {
   if (NOUNS.test(word)) return opens ? "opener" : "noun";
@@ -149,4 +170,39 @@ function lineComments(file: string, source: string): Comment[] {
     const found = mark.exec(text)?.[1];
     return found === undefined ? [] : [{ line: index + 1, text: found, block: false }];
   });
+}
+
+/** Members of an API description that people read. */
+function describedStrings(source: string): TextPart[] {
+  return source.split("\n").flatMap((line, index) => {
+    const text = /^\s*"(?:description|summary)": (".*"),?$/.exec(line)?.[1];
+    return text === undefined ? [] : [{ line: index + 1, text: JSON.parse(text) as string }];
+  });
+}
+
+/** A call or a member before a string that people read: `.describe("…")`, `description: "…"`, an error's message. */
+const BEFORE_STRING =
+  /(?:\.describe\(|const(?:message|text)=|\b(?:description|summary|error|message):|ServiceError\([^,()]*,)$/;
+
+/** Strings of descriptions and errors, and texts of pages. Parts that `+` joins are each a part. */
+function sourceStrings(file: string, source: string): TextPart[] {
+  const parts: TextPart[] = [];
+  const tokens = file.endsWith("x") ? jsTokens(source, { jsx: true }) : jsTokens(source);
+  let line = 1;
+  let before = "";
+  let joins = false;
+  for (const { type, value } of tokens) {
+    const isString = type === "StringLiteral" || /^(NoSubstitution)?Template/.test(type);
+    const isContinued = joins && (before.endsWith("+") || /^Template(Middle|Tail)$/.test(type));
+    const isOfPage = type === "JSXText" || (type === "JSXString" && value.includes(" "));
+    if (isOfPage || (isString && (isContinued || BEFORE_STRING.test(before)))) {
+      parts.push({ line, text: value.replace(/^["'`}]|["'`]$|\$\{$/g, "") });
+      joins = isString;
+    } else if (type !== "WhiteSpace" && type !== "LineTerminatorSequence" && !/Comment$/.test(type)) {
+      joins = joins && (value === "+" || !/[,;]/.test(value));
+      before = `${before}${value}`.slice(-80);
+    }
+    line += value.split("\n").length - 1;
+  }
+  return parts;
 }

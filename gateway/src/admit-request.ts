@@ -4,11 +4,11 @@
 import type { Principal } from "@gr/identity";
 import { setPrincipal } from "@gr/runtime";
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify";
-import type { Authenticate, IsStranger } from "./authenticate.ts";
-import { clientNetwork } from "./client-address.ts";
-import type { RequestLimits, Verdict } from "./request-limits.ts";
+import type { Authenticate, IsStranger } from "./callers/authenticate.ts";
+import type { RequestLimits, Verdict } from "./limits/request-limits.ts";
+import { clientNetwork } from "./network/client-address.ts";
+import type { TrustedProxies } from "./network/trusted-proxies.ts";
 import { CLIENT_NETWORK_HEADER, type RouteRow, rowOf } from "./routes.ts";
-import type { TrustedProxies } from "./trusted-proxies.ts";
 import type { WebApplication } from "./web-application.ts";
 
 export interface Admission {
@@ -23,6 +23,14 @@ export interface Admission {
 /** Row of files; a page's files in quick succession are no flood. */
 const FILES: RouteRow = { prefix: "/", module: "", access: "public", class: "downloads", spends: false };
 
+interface Asked {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly row: RouteRow | undefined;
+  /** True if the rate limit of the address has counted the request already. */
+  readonly isCounted: boolean;
+}
+
 export function admitRequests({
   authenticate,
   isStranger,
@@ -31,7 +39,7 @@ export function admitRequests({
   pages,
 }: Admission): onRequestHookHandler {
   const rowFor = (request: FastifyRequest): RouteRow | undefined =>
-    rowOf(request.raw.url ?? "") ?? (pages?.find(request) === undefined ? undefined : FILES);
+    rowOf(request.raw.url ?? "", request.method) ?? (pages?.find(request) === undefined ? undefined : FILES);
   // Without a promise if no service must be called, which is true of most requests.
   const verdictOn = (request: FastifyRequest, reply: FastifyReply): unknown => {
     proxies.warnOfForgery(request.raw);
@@ -40,40 +48,44 @@ export function admitRequests({
       request.raw.headers[CLIENT_NETWORK_HEADER] = clientNetwork(proxies.clientOf(request.raw));
     }
     if (!limits.wasOverLimit(request) || !isStranger(request, row)) {
-      return lookUp(request, reply, row, (refusal) => limits.ofRefused(request, reply, refusal));
+      return lookUp({ request, reply, row, isCounted: false });
     }
-    const counted = (limited: unknown) => limited ?? lookUp(request, reply, row, (refusal) => refusal);
+    const counted = (limited: unknown) => limited ?? lookUp({ request, reply, row, isCounted: true });
     const limited = limits.ofStranger(request, reply);
     return limited instanceof Promise ? limited.then(counted) : counted(limited);
   };
-  const lookUp = (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    row: RouteRow | undefined,
-    refuse: (refusal: unknown) => unknown,
-  ): unknown => {
-    // Redis only reports a possible revocation; the keys service decides.
-    const confirm = async (verdict: Verdict) => {
-      if (verdict !== "revoked") return verdict;
-      try {
-        await authenticate(request, row, "anew");
-      } catch (refusal) {
-        return refuse(refusal);
-      }
-    };
-    const admit = (principal: Principal | null) => {
-      setPrincipal(request, principal);
-      const verdict = limits.ofAdmitted(request, reply, row, principal);
-      return verdict instanceof Promise ? verdict.then(confirm) : verdict;
-    };
+  const lookUp = (asked: Asked): unknown => {
     let found: ReturnType<Authenticate>;
     try {
-      found = authenticate(request, row);
+      found = authenticate(asked.request, asked.row);
     } catch (refusal) {
-      return refuse(refusal);
+      return refuse(asked, refusal);
     }
-    return found instanceof Promise ? found.then(admit, refuse) : admit(found);
+    return found instanceof Promise
+      ? found.then(
+          (principal) => admit(asked, principal),
+          (refusal) => refuse(asked, refusal),
+        )
+      : admit(asked, found);
   };
+  const admit = (asked: Asked, principal: Principal | null): unknown => {
+    const { request, reply, row } = asked;
+    setPrincipal(request, principal);
+    const verdict = limits.ofAdmitted(request, reply, row, principal);
+    return verdict instanceof Promise ? verdict.then((late) => confirm(asked, late)) : verdict;
+  };
+  // Redis only reports a possible revocation; the keys service decides.
+  const confirm = async (asked: Asked, verdict: Verdict): Promise<unknown> => {
+    if (verdict !== "revoked") return verdict;
+    try {
+      await authenticate(asked.request, asked.row, "anew");
+      return undefined;
+    } catch (refusal) {
+      return refuse(asked, refusal);
+    }
+  };
+  const refuse = ({ request, reply, isCounted }: Asked, refusal: unknown): unknown =>
+    isCounted ? refusal : limits.ofRefused(request, reply, refusal);
   return (request, reply, done) => {
     const verdict = verdictOn(request, reply);
     if (verdict instanceof Promise) verdict.then(done, done);

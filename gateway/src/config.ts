@@ -1,7 +1,7 @@
 // Gateway settings: the address of the public API, and its rate limits.
 import { milliseconds, port, processMemory, redisConfig, stopConfig } from "@gr/runtime";
 import { z } from "zod";
-import { BadProxyList, parseTrustedProxies } from "./trusted-proxies.ts";
+import { BadProxyList, parseTrustedProxies } from "./network/trusted-proxies.ts";
 
 const MAX_PER_SECOND = 100_000;
 /** Default rate of an account, as a multiple of one key's rate. */

@@ -15,24 +15,25 @@ import {
   LAST_WORDS_MS,
   listenError,
   openRedis,
+  registerScope,
   trustConnection,
 } from "@gr/runtime";
 import type { FastifyInstance } from "fastify";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { admitRequests } from "./admit-request.ts";
-import { REFERENCE_PATHS, serveReference } from "./api-reference.ts";
-import { authenticator, strangerFinder } from "./authenticate.ts";
-import { answerLimits, connectionLimits } from "./bound-connections.ts";
-import { compressAnswers } from "./compress-answers.ts";
+import { compressAnswers } from "./answers/compress-answers.ts";
+import { authenticator, strangerFinder } from "./callers/authenticate.ts";
+import { SignedInPeople } from "./callers/signed-in-people.ts";
+import { VerifiedKeys } from "./callers/verified-keys.ts";
 import { type GatewayConfig, gatewayConfig } from "./config.ts";
-import { OPENAPI_PATH, serveOpenApi } from "./openapi.ts";
-import { LocalRateLimiter } from "./rate-limit-local.ts";
-import { RedisRateLimiter } from "./rate-limit-redis.ts";
-import { RequestLimits } from "./request-limits.ts";
+import { answerLimits, connectionLimits } from "./connections/bound-connections.ts";
+import { REFERENCE_PATHS, serveReference } from "./description/api-reference.ts";
+import { OPENAPI_PATH, serveOpenApi } from "./description/openapi.ts";
+import { LocalRateLimiter } from "./limits/rate-limit-local.ts";
+import { RedisRateLimiter } from "./limits/rate-limit-redis.ts";
+import { RequestLimits } from "./limits/request-limits.ts";
+import { TrustedProxies } from "./network/trusted-proxies.ts";
 import { describedModules, failureOf, mountPoints, routeTable, rowOf } from "./routes.ts";
-import { SignedInPeople } from "./signed-in-people.ts";
-import { TrustedProxies } from "./trusted-proxies.ts";
-import { VerifiedKeys } from "./verified-keys.ts";
 import { openWebApplication, type WebApplication } from "./web-application.ts";
 
 const PREFLIGHT_KEPT_SECONDS = 86_400;
@@ -108,17 +109,18 @@ export const gatewayModule = defineModule({
       done();
     });
     if (pages !== undefined) {
-      app.addHook("onRequest", async (request, reply) => {
+      app.addHook("onRequest", (request, reply, done) => {
         const file = pages.find(request);
-        return file === undefined ? undefined : pages.send(file, reply);
+        if (file === undefined) done();
+        else pages.send(file, reply);
       });
     }
-    await app.register(async (routes) => {
-      routes.setErrorHandler((error, { principal, raw }) => {
-        throw principal === null ? error : failureOf(raw.url ?? "", error);
+    await registerScope(app, "public routes", async (routes) => {
+      routes.setErrorHandler((error, { principal, raw, method }) => {
+        throw principal === null ? error : failureOf(raw.url ?? "", method, error);
       });
       for (const [module, points] of mounted) {
-        await routes.register(async (scope) => {
+        await registerScope(routes, "module", async (scope) => {
           if (points.some(({ signsIn }) => signsIn === true)) {
             scope.addHook("onSend", async (request, reply) => people.learn(request, reply));
           }
@@ -126,7 +128,7 @@ export const gatewayModule = defineModule({
         });
       }
     });
-    serveReference(app);
+    serveReference(app, { hasGuides: pages?.hasGuides === true });
     serveOpenApi(app, { modules: describedModules(), describeRest, clock });
     return {
       start: () => listen(app, config),
@@ -196,7 +198,7 @@ function countRequests(app: FastifyInstance, metrics: Registry): void {
   });
   app.addHook("onResponse", (request, reply, done) => {
     running -= 1;
-    const route = rowOf(request.raw.url ?? "")?.prefix ?? "other";
+    const route = rowOf(request.raw.url ?? "", request.method)?.prefix ?? "other";
     requests.inc({ route, status: `${Math.floor(reply.statusCode / 100)}xx` });
     durations.observe({ route }, reply.elapsedTime / 1_000);
     done();

@@ -202,9 +202,9 @@ describe.each(topologies)("raw HTTP, %s", (topology) => {
         expect([200, 400, 401, 404, 405]).toContain(answer?.status);
         if (answer?.status !== 200) return;
         const { route, principal } = JSON.parse(answer.body) as Seen;
-        const row = rowOf(target);
+        const row = rowOf(target, "GET");
         expect(row).toBeDefined();
-        expect(rowOf(route)).toBe(row);
+        expect(rowOf(route, "GET")).toBe(row);
         const wanted = { management: "management", normal: "normal", optional: "normal", public: undefined };
         const kind = (principal as { kind: string } | null)?.kind;
         expect(kind).toBe(wanted[row?.access ?? "public"]);

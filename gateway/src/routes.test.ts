@@ -13,14 +13,16 @@ describe("the route table", () => {
   });
 
   test.each(routeTable)("$prefix matches itself and what lies under it, in whole segments", (row) => {
-    for (const rest of ["", "/", "?a=b", "/x", "/x/y?z=/v1/credits"])
-      expect(rowOf(row.prefix + rest)).toBe(row);
-    for (const rest of ["x", "-", ".", "%2F", "%3F", ";", "#", "\\"]) {
-      expect(rowOf(row.prefix + rest)).toBeUndefined();
+    for (const rest of ["", "/", "?a=b", "/x", "/x/y?z=/v1/credits"]) {
+      expect(rowOf(row.prefix + rest, "POST")).toBe(row);
+      expect(rowOf(row.prefix + rest, "GET")).toBe(row.reads ?? row);
     }
-    expect(rowOf(row.prefix.slice(0, -1))).toBeUndefined();
-    expect(rowOf(`/${row.prefix}`)).toBeUndefined();
-    expect(rowOf(row.prefix.toUpperCase())).toBeUndefined();
+    for (const rest of ["x", "-", ".", "%2F", "%3F", ";", "#", "\\"]) {
+      expect(rowOf(row.prefix + rest, "POST")).toBeUndefined();
+    }
+    expect(rowOf(row.prefix.slice(0, -1), "POST")).toBeUndefined();
+    expect(rowOf(`/${row.prefix}`, "POST")).toBeUndefined();
+    expect(rowOf(row.prefix.toUpperCase(), "POST")).toBeUndefined();
   });
 
   test("only routes whose key billing checks again may rest on a recent verification", () => {

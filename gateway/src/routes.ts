@@ -24,6 +24,8 @@ export interface RouteRow {
   readonly signsIn?: true;
   /** For our own web application only: no part of the public API's description. */
   readonly internal?: true;
+  /** Row of the same prefix for requests that spend nothing: all but POST; absent: this row is for every method. */
+  readonly reads?: RouteRow;
 }
 
 /** Network of the client, written by the gateway: an IPv4 address or an IPv6 /64. */
@@ -43,6 +45,8 @@ const other = { class: "other", spends: false, ...QUICK } as const;
 /** Input pictures are fetched, since their size may be part of the price. */
 const quote = { class: "other", access: "normal", spends: false, longestSilenceMs: 120_000 } as const;
 
+const VIDEOS = "/v1/compat/videos";
+
 /** Same message as billing's own. */
 const creditsFailure = {
   reason: "credits_unavailable",
@@ -53,12 +57,17 @@ export const routeTable: readonly RouteRow[] = [
   { prefix: "/v1/compat/chat/completions", ...textProxy },
   { prefix: "/v1/compat/responses", ...textProxy },
   { prefix: "/v1/compat/images", ...media },
-  { prefix: "/v1/compat/videos", ...media },
+  {
+    prefix: VIDEOS,
+    ...media,
+    reads: { prefix: VIDEOS, module: "media-generation", access: "normal", ...other },
+  },
   { prefix: "/v1/quote/chat/completions", module: "text-proxy", ...quote },
   { prefix: "/v1/quote/responses", module: "text-proxy", ...quote },
   { prefix: "/v1/quote/images", module: "media-generation", ...quote },
   { prefix: "/v1/quote/videos", module: "media-generation", ...quote },
   { prefix: "/v1/generations", module: "media-generation", access: "normal", ...other },
+  { prefix: "/v1/webhooks", module: "media-generation", access: "normal", ...other },
   {
     prefix: "/media",
     module: "media-generation",
@@ -100,18 +109,19 @@ export const routeTable: readonly RouteRow[] = [
  * Returns the row of a request target, compared in whole segments and without decoding: a path that spells a prefix in
  * another way has no row.
  */
-export function rowOf(target: string): RouteRow | undefined {
+export function rowOf(target: string, method: string): RouteRow | undefined {
   for (const row of routeTable) {
     if (!target.startsWith(row.prefix)) continue;
     const next = target[row.prefix.length];
-    if (next === undefined || next === "/" || next === "?") return row;
+    if (next !== undefined && next !== "/" && next !== "?") continue;
+    return method === "POST" ? row : (row.reads ?? row);
   }
   return undefined;
 }
 
 /** Returns the client's error for a failed authenticated request. */
-export function failureOf(target: string, error: unknown): unknown {
-  const failure = rowOf(target)?.failure;
+export function failureOf(target: string, method: string, error: unknown): unknown {
+  const failure = rowOf(target, method)?.failure;
   const unreached = error instanceof ServiceError && error.reason === "service_unavailable";
   if (failure === undefined || !unreached) return error;
   return new ServiceError(failure.reason, failure.message, { cause: error });

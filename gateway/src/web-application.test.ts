@@ -21,6 +21,10 @@ describe("with a build of the console", () => {
     );
     await writeFile(join(dir, "assets/app-1.js"), "start()");
     await writeFile(join(dir, ".secret"), "no");
+    await mkdir(join(dir, "docs"));
+    await writeFile(join(dir, "docs/api.html"), "<h1>Guide</h1>");
+    await writeFile(join(dir, "docs/api.md"), "# Guide");
+    await writeFile(join(dir, "llms.txt"), "# Router");
     ring = await startRing("one process", { CONSOLE_DIR: dir, PUBLIC_BASE_URL: "https://api.example.com/x" });
   });
   afterAll(async () => {
@@ -44,6 +48,23 @@ describe("with a build of the console", () => {
       expect(String((await get(path, page)).body)).not.toContain(nonce);
     },
   );
+
+  test("the guides are pages without scripts, and Markdown, beside the reference", async () => {
+    const guide = await get("/docs/api", page);
+    expect([guide.status, guide.body]).toEqual([200, "<h1>Guide</h1>"]);
+    expect(guide.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(guide.headers.get("content-security-policy")).toContain("default-src 'none'; style-src 'self';");
+    const markdown = await get("/docs/api.md");
+    expect([markdown.status, markdown.body]).toEqual([200, "# Guide"]);
+    expect(markdown.headers.get("content-type")).toBe("text/markdown; charset=utf-8");
+    const tag = markdown.headers.get("etag") ?? "";
+    // Otherwise fetch asks for a fresh answer.
+    const revalidating = { "if-none-match": tag, "cache-control": "max-age=0" };
+    expect((await get("/docs/api.md", revalidating)).status).toBe(304);
+    expect((await get("/llms.txt")).headers.get("content-type")).toContain("text/plain");
+    expect(String((await get("/docs", page)).body)).toContain('<a href="/docs/api">');
+    expect((await get("/docs/no-such", page)).status).toBe(404);
+  });
 
   test("files are as they were built, and those that are named by what is in them are kept", async () => {
     const { status, headers, body } = await get("/assets/app-1.js");

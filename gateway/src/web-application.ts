@@ -6,7 +6,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { OperatorError } from "@gr/runtime";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { REFERENCE_PAGE } from "./api-reference.ts";
+import { REFERENCE_PAGE } from "./description/api-reference.ts";
 import { routeTable } from "./routes.ts";
 
 /** Placeholder of the nonce in the start page. */
@@ -14,6 +14,12 @@ const NONCE = "__CSP_NONCE__";
 const START_PAGE = "/index.html";
 /** Files with a content hash in their names. */
 const LASTING = /^\/assets\//;
+/** A page of the guides: its address has no extension. */
+const GUIDE = /^\/docs\/[\w-]+$/;
+const GUIDE_POLICY =
+  "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/** The first page of the guides. */
+export const GUIDE_PAGE = "/docs/api";
 const COMPRESSED = /\.(?:br|gz)$/;
 const READING = new Set(["GET", "HEAD"]);
 /** Prefixes of the API, where no page can be. */
@@ -24,6 +30,8 @@ const RESERVED = [
 ];
 
 export interface WebApplication {
+  /** True if the build has the guides. */
+  readonly hasGuides: boolean;
   /** Returns the file for a request; undefined = the application has none. */
   find(request: FastifyRequest): string | undefined;
   /** Sends a file that was found. */
@@ -56,10 +64,12 @@ export async function openWebApplication(
     preCompressed: true,
   });
   return {
+    hasGuides: files.has(`${GUIDE_PAGE}.html`),
     find: (request) => {
       if (!READING.has(request.method)) return undefined;
       const [path = "/"] = request.url.split("?", 1);
       if (files.has(path)) return path;
+      if (GUIDE.test(path) && files.has(`${path}.html`)) return `${path}.html`;
       return isPage(path, request.headers.accept) ? START_PAGE : undefined;
     },
     send: (file, reply) => {
@@ -69,6 +79,7 @@ export async function openWebApplication(
           "cache-control",
           LASTING.test(file) ? "public, max-age=31536000, immutable" : "no-cache",
         );
+        if (file.endsWith(".html")) reply.header("content-security-policy", GUIDE_POLICY);
         return reply.sendFile(file);
       }
       const nonce = randomBytes(16).toString("base64");

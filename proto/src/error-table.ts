@@ -76,6 +76,8 @@ export const errorTable = {
     type: "invalid_request_error",
     code: "not_found",
   },
+  /** A delivery of a webhook. */
+  delivery_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
   account_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
   person_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
   passkey_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
@@ -137,6 +139,14 @@ export const errorTable = {
     code: "generation_running",
     retry: "helps",
   },
+  /** The file of a job that has not ended. */
+  content_not_ready: {
+    rpc: Code.FailedPrecondition,
+    status: 409,
+    type: "invalid_request_error",
+    code: "not_ready",
+    retry: "helps",
+  },
   too_many_keys: {
     rpc: Code.FailedPrecondition,
     status: 409,
@@ -157,6 +167,14 @@ export const errorTable = {
     status: 409,
     type: "invalid_request_error",
     code: "already_member",
+    retry: "never",
+  },
+  /** The file of a job was deleted at the end of its retention. */
+  content_expired: {
+    rpc: Code.NotFound,
+    status: 410,
+    type: "invalid_request_error",
+    code: "expired",
     retry: "never",
   },
   body_too_large: {

@@ -1,4 +1,4 @@
--- What the migrations add up to; functions are in sql/. Made from pg_catalog by a test; UPDATE_SCHEMA=1 rewrites it.
+-- Schema after all migrations; functions are in sql/. A test writes it from pg_catalog with UPDATE_SCHEMA=1.
 
 CREATE TABLE account (
   id uuid NOT NULL,

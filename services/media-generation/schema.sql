@@ -1,4 +1,4 @@
--- What the migrations add up to; functions are in sql/. Made from pg_catalog by a test; UPDATE_SCHEMA=1 rewrites it.
+-- Schema after all migrations; functions are in sql/. A test writes it from pg_catalog with UPDATE_SCHEMA=1.
 
 -- log of generations, and work list of whoever must finish or resolve one
 CREATE TABLE generation (
@@ -36,6 +36,7 @@ CREATE TABLE generation (
   expired_at timestamp with time zone /* when its files had been kept as long as they were to be, and were removed */,
   previews json NOT NULL DEFAULT '[]'::json /* names of the thumbnails and posters that there are */,
   progress smallint /* percent that its provider has reported while it ran */,
+  callback_url text /* address that receives the end of the job */,
   CONSTRAINT generation_charge_credits_check CHECK (charge_credits >= 0),
   CONSTRAINT generation_check CHECK ((state = ANY (ARRAY['running'::text, 'unknown'::text])) = (finished_at IS NULL)),
   CONSTRAINT generation_check1 CHECK ((charge_credits IS NULL) = (finished_at IS NULL) AND (cost_pico_usd IS NULL) = (finished_at IS NULL)),
@@ -59,6 +60,46 @@ CREATE TABLE media_retention (
   CONSTRAINT media_retention_pkey PRIMARY KEY (account_id)
 );
 
+-- log of deliveries, and work list of their sender
+CREATE TABLE webhook_delivery (
+  id uuid NOT NULL,
+  account_id uuid NOT NULL,
+  key_id text NOT NULL,
+  url text NOT NULL,
+  receiver text NOT NULL GENERATED ALWAYS AS (COALESCE("substring"(url, '^[a-z]+://[^/?#]*'::text), url)) STORED,
+  type text NOT NULL,
+  data json NOT NULL,
+  state text NOT NULL,
+  attempts integer NOT NULL DEFAULT 0,
+  started_at timestamp with time zone NOT NULL DEFAULT now(),
+  due_at timestamp with time zone NOT NULL DEFAULT now() /* next attempt; during an attempt, when another process may repeat it */,
+  last_attempt_at timestamp with time zone,
+  last_status integer,
+  last_error text,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  ended_at timestamp with time zone,
+  CONSTRAINT webhook_delivery_check CHECK ((state = 'pending'::text) = (ended_at IS NULL)),
+  CONSTRAINT webhook_delivery_state_check CHECK (state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text])),
+  CONSTRAINT webhook_delivery_pkey PRIMARY KEY (id)
+);
+
+-- default addresses of webhooks, of a key or of an account
+CREATE TABLE webhook_receiver (
+  account_id uuid NOT NULL,
+  key_id text NOT NULL,
+  url text NOT NULL,
+  changed_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT webhook_receiver_pkey PRIMARY KEY (account_id, key_id)
+);
+
+-- signing secrets of accounts: two during a rotation
+CREATE TABLE webhook_secret (
+  account_id uuid NOT NULL,
+  secret bytea NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  expires_at timestamp with time zone
+);
+
 CREATE INDEX generation_claim ON generation USING btree (claim_key) WHERE claim_key IS NOT NULL AND booked_at IS NULL;
 
 CREATE INDEX generation_failed ON generation USING btree (account_id, created_at, id) WHERE state = ANY (ARRAY['failed'::text, 'blocked'::text, 'unknown'::text]);
@@ -72,3 +113,17 @@ CREATE INDEX generation_of_key ON generation USING btree (account_id, key_id, cr
 CREATE INDEX generation_of_model ON generation USING btree (account_id, model, created_at, id);
 
 CREATE INDEX generation_open ON generation USING btree (due_at) WHERE booked_at IS NULL;
+
+CREATE INDEX generation_videos ON generation USING btree (account_id, key_id, created_at, id) WHERE kind = 'video'::text;
+
+CREATE INDEX webhook_delivery_due ON webhook_delivery USING btree (due_at) WHERE state = 'pending'::text;
+
+CREATE INDEX webhook_delivery_ended ON webhook_delivery USING btree (ended_at) WHERE ended_at IS NOT NULL;
+
+CREATE INDEX webhook_delivery_of_account ON webhook_delivery USING btree (account_id, created_at, id);
+
+CREATE INDEX webhook_delivery_waiting ON webhook_delivery USING btree (account_id) WHERE state = 'pending'::text;
+
+CREATE INDEX webhook_secret_of_account ON webhook_secret USING btree (account_id);
+
+CREATE UNIQUE INDEX webhook_secret_newest ON webhook_secret USING btree (account_id) WHERE expires_at IS NULL;

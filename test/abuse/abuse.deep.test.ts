@@ -93,14 +93,26 @@ test.each(cases)(
     await serveCustomer(ring, victim, folder);
     const quiet = await serveCustomer(ring, victim, folder);
     const end = await flood.start(ring);
+    const began = performance.now();
+    const newcomers: number[] = [];
+    for (let count = 0; count < (flood.newcomers ?? 0); count += 1)
+      newcomers.push(await ring.serveNewcomer());
     const attacked = await serveCustomer(ring, victim, folder);
     const answers = await end();
+    const seconds = (performance.now() - began) / 1_000;
     const ended = Date.now();
     await pause(AFTERWARDS_MS);
     const after = await readLoopReport(folder, ended, Date.now());
     process.stdout.write(
       `${name}, ${topology}: ${JSON.stringify({ ...factsOf(victim, quiet, attacked, after), answers })}\n`,
     );
+    expect(newcomers).toEqual(Array<number>(flood.newcomers ?? 0).fill(200));
+    if (flood.mostAdmitted !== undefined) {
+      const { 429: refused = 0, ...admitted } = answers;
+      const sum = Object.values(admitted).reduce((all, one) => all + one, 0);
+      expect(refused + sum).toBeGreaterThan(0);
+      expect(sum).toBeLessThanOrEqual(flood.mostAdmitted(seconds + 1));
+    }
     expect(attacked.statuses).toEqual(Array<number>(REQUESTS[victim]).fill(200));
     expect(attacked.loop.mostBytes).toBeLessThan(quiet.loop.mostBytes + GIBIBYTE);
   },

@@ -3,7 +3,7 @@
 // counterpart.
 import sharp from "sharp";
 
-/** Characters of a text within a body. Quadratic time makes them a second, linear time some milliseconds. */
+/** Characters of a text within a body. Quadratic code needs a second for them, linear code some milliseconds. */
 export const TEXT_CHARACTERS = 60_000;
 /** Characters of a header: Node refuses more than 16 KiB for all headers. */
 export const HEADER_CHARACTERS = 15_000;

@@ -1,7 +1,7 @@
 // Floods: attacks that last, each against a router with default settings, and the requests of a customer that each one aims at.
 // A flood lasts until its end is called, with a bounded number of requests at the same time.
-import { readFile } from "node:fs/promises";
 import { creditsOf } from "@gr/money";
+import { gather } from "../bench/targets/gather-crowd.ts";
 import { mintKey, openAccount } from "../chaos/customers.ts";
 import * as attacks from "./attacks.ts";
 import type { AbuseRing, Attack, Caller } from "./ring.ts";
@@ -16,6 +16,10 @@ export interface Flood {
   readonly alsoSplit?: boolean;
   /** Its chats are answered by the scripted upstream instead of the simulator within the router. */
   readonly ownUpstream?: boolean;
+  /** New customers that must get an answer meanwhile, each with a key and a connection of its own. */
+  readonly newcomers?: number;
+  /** Most answers without a rate limit error in so many seconds. Absent: they are not counted. */
+  readonly mostAdmitted?: (seconds: number) => number;
   start(ring: AbuseRing): Promise<End>;
 }
 
@@ -24,9 +28,11 @@ const READERS = 120;
 const LARGE_CHATS = 24;
 const LARGE = 19_000_000;
 const TOGETHER = 6;
-const MOST_IDLE = 20_000;
-const DESCRIPTORS_LEFT = 2_000;
+const IDLE = 20_000;
 const KEYS = 10_000;
+/** Default settings of one account's chats. */
+const ACCOUNT_PER_SECOND = 250;
+const ACCOUNT_AT_ONCE = 500;
 const MINTED_TOGETHER = 50;
 /** In a prompt: the scripted upstream answers with dear JSON. */
 export const DEAR_ANSWER = "answer me with dear JSON";
@@ -83,12 +89,6 @@ async function spenderOf(ring: AbuseRing, usd: string): Promise<Record<string, s
   const account = await openAccount(ring.router.dataDir, creditsOf(usd));
   const { secret } = await mintKey(ring.router.dataDir, account);
   return { authorization: `Bearer ${secret}`, "x-max-cost": "1000" };
-}
-
-async function idleConnections(): Promise<number> {
-  const limits = await readFile("/proc/self/limits", "utf8").catch(() => "");
-  const descriptors = Number(/Max open files\s+(\d+)/.exec(limits)?.[1] ?? DESCRIPTORS_LEFT * 2);
-  return Math.min(MOST_IDLE, Math.max(0, descriptors - DESCRIPTORS_LEFT));
 }
 
 /** Mails of strangers: each address is another one. */
@@ -212,9 +212,14 @@ export const FLOODS: Readonly<Record<string, Flood>> = {
   },
   "20,000 idle connections": {
     victim: "chat",
+    newcomers: 10,
     start: async (ring) => {
-      await ring.idle(await idleConnections());
-      return leaving(ring);
+      const crowd = gather("idle", ring.router.baseUrl, IDLE);
+      await crowd.opened();
+      return async () => {
+        crowd.leave();
+        return {};
+      };
     },
   },
   "40 sign-ups/s of strangers": {
@@ -227,6 +232,7 @@ export const FLOODS: Readonly<Record<string, Flood>> = {
   },
   "10,000 keys of one account": {
     victim: "chat",
+    mostAdmitted: (seconds) => ACCOUNT_AT_ONCE + ACCOUNT_PER_SECOND * seconds,
     start: async (ring) => {
       const secrets = await keysOf(ring, KEYS);
       let sent = 0;

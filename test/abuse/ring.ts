@@ -136,18 +136,26 @@ export class AbuseRing {
     });
   }
 
-  /** Opens connections that send nothing. */
-  async idle(count: number): Promise<void> {
-    const { hostname, port } = new URL(this.router.baseUrl);
-    const created = Array.from({ length: count }, () => {
-      const socket = connect(Number(port), hostname);
-      this.#sockets.push(socket);
-      return new Promise<void>((resolve) => {
-        socket.once("connect", resolve);
-        socket.once("error", () => resolve());
+  /** Sends the first chat of a new customer over a new connection. @returns its status; 0 = it was closed */
+  async serveNewcomer(): Promise<number> {
+    const { dataDir, baseUrl } = this.router;
+    const { secret } = await mintKey(dataDir, await openAccount(dataDir, creditsOf("1")));
+    const dispatcher = new Agent({ headersTimeout: PATIENCE_MS });
+    try {
+      const { path, body } = this.find("post /v1/compat/chat/completions");
+      const answer = await request(`${baseUrl}${path}`, {
+        method: "POST",
+        dispatcher,
+        headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
+        body: JSON.stringify(body),
       });
-    });
-    await Promise.all(created);
+      await answer.body.dump();
+      return answer.statusCode;
+    } catch {
+      return 0;
+    } finally {
+      await dispatcher.destroy();
+    }
   }
 
   /** Closes every connection of the attackers. */

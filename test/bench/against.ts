@@ -9,12 +9,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startPostgres } from "@gr/embedded";
 import { startSimulator } from "@gr/simulator";
-import { writeSource } from "../../scripts/last-release.ts";
+import { writeSource } from "../../scripts/release/last-release.ts";
 import { ROOT, ToolError } from "../../scripts/tool.ts";
 import { closedLoop, quantile } from "./load.ts";
 import { cpuMicrosOfTree, cpuMicrosUnder, LOAD_CORE, pin, ROUTER_CORE } from "./processes.ts";
-import { appsOf, endChild, startRouterPinned } from "./router.ts";
 import { table } from "./table.ts";
+import { appsOf, endChild, startRouterPinned } from "./targets/router.ts";
 
 const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 16);
 const SECONDS = Number(process.env["BENCH_SECONDS"] ?? 2);

@@ -1,22 +1,17 @@
 // `npm run bench:connections` measures the descriptors and memory of a router under crowds that only hold connections:
 // readers of a large file that do not read, and silent clients. Beside them one customer sends requests, which must
 // succeed. Linux only.
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { freePort } from "@gr/testing";
 import { call } from "../e2e/http.ts";
 import { type Router, startRouter } from "../e2e/topology.ts";
 import { collectedMemory, inspectable } from "./heap-of.ts";
 import { quantile } from "./load.ts";
 import { residentMegabytes } from "./processes.ts";
+import { type Crowd, gather } from "./targets/gather-crowd.ts";
 
-const CROWD = fileURLToPath(new URL("./crowd.ts", import.meta.url));
-/** Most descriptors of one process. */
-const OF_ONE_PROCESS = 5_000;
 const FILE_BYTES = 17 * 1024 * 1024;
 const FILE = `${"ab".repeat(20)}.mp4`;
 /** Wait after which stalled downloads are cut (30 to 60 s). */
@@ -24,25 +19,6 @@ const AFTERWARDS_MS = 75_000;
 /** Wait until all connections of a disconnected crowd are closed. */
 const GONE_MS = 5_000;
 const REQUEST_EVERY_MS = 250;
-
-interface Crowd {
-  opened(): Promise<void>;
-  leave(): void;
-}
-
-function gather(kind: "idle" | "reader", url: string, count: number): Crowd {
-  const children: ChildProcess[] = [];
-  for (let left = count; left > 0; left -= OF_ONE_PROCESS) {
-    children.push(fork(CROWD, [kind, url, String(Math.min(left, OF_ONE_PROCESS))]));
-  }
-  const ready = children.map((child) => once(child, "message"));
-  return {
-    opened: async () => void (await Promise.all(ready)),
-    leave: () => {
-      for (const child of children) child.disconnect();
-    },
-  };
-}
 
 /** Requests text over one persistent connection, like an SDK. */
 function startCustomer(router: Router) {

@@ -1,7 +1,7 @@
 // `npm run bench` measures the cost of a request with all functions on, in one process and in one for each service.
 // Beside it run two bare proxies and a foreign gateway, and images, in one run on one machine. Figures are medians of
-// rounds; compare within a run only. `npm run bench -- text`, `-- images` and `-- money` are its parts. `-- profile`
-// runs only if it is named: it attributes the processor's time of a request.
+// rounds; compare within a run only. `npm run bench -- text`, `-- images` and `-- money` are its parts. `-- router`
+// and `-- profile` run only if they are named: the router alone, and the sources of a request's processor time.
 import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -14,7 +14,6 @@ import { startSimulator } from "@gr/simulator";
 import { freePort } from "@gr/testing";
 import { compareImages, startPictureProvider } from "./images.ts";
 import { closedLoop, firstBytes, openLoop, type Target } from "./load.ts";
-import { PORTKEY_NAME, portkeyHeaders, startPortkey } from "./portkey.ts";
 import {
   canPin,
   cpuMicrosUnder,
@@ -25,8 +24,9 @@ import {
   residentMegabytes,
 } from "./processes.ts";
 import { profileRequests } from "./profile.ts";
-import { type Contestant, chatBody, endChild, startRouterPinned, type Upstreams } from "./router.ts";
 import { medians, type Row, table } from "./table.ts";
+import { PORTKEY_NAME, portkeyHeaders, startPortkey } from "./targets/portkey.ts";
+import { type Contestant, chatBody, endChild, startRouterPinned, type Upstreams } from "./targets/router.ts";
 
 const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 3);
 const SECONDS = Number(process.env["BENCH_SECONDS"] ?? 3);
@@ -53,6 +53,7 @@ async function main(): Promise<void> {
         `${canPin() ? "router on core 0, upstream and load on core 1" : "processes not pinned (no taskset)"}\n\n`,
     );
     const upstream = { simulatorUrl: simulator.url, databaseUrl: postgres.url, dataDir };
+    if (PARTS.includes("router")) await measureRouter(upstream);
     if (PARTS.includes("text")) await compareText(upstream);
     if (PARTS.includes("images")) await measureImages(upstream);
     if (PARTS.includes("profile")) await profileText(upstream);
@@ -121,6 +122,18 @@ async function compareText(upstream: Upstreams): Promise<void> {
   }
 }
 
+/** The router alone: nothing must be installed. */
+async function measureRouter(upstream: Upstreams): Promise<void> {
+  const { child, contestant } = await startRouterPinned("generation router, everything on", upstream);
+  try {
+    await closedLoop(contestant.target, 32, 2);
+    for (const connections of CONNECTIONS)
+      process.stdout.write(await compareClosed([contestant], connections));
+  } finally {
+    await endChild(child);
+  }
+}
+
 async function measureImages(upstream: Upstreams): Promise<void> {
   const provider = await startPictureProvider();
   try {
@@ -173,7 +186,7 @@ async function startReceiver() {
 async function startYardstick(kind: "undici" | "fastify", upstream: string) {
   const port = await freePort();
   const [command, args] = onCore(ROUTER_CORE, process.execPath, [
-    source("./yardstick.ts"),
+    source("./targets/yardstick.ts"),
     kind,
     upstream,
     String(port),

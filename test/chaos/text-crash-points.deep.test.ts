@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Principal } from "@gr/identity";
 import {
+  closeHttpApp,
   connectPostgres,
   createHttpApp,
   createLogger,
@@ -24,7 +25,7 @@ import { z } from "zod";
 import { call } from "../e2e/http.ts";
 import { billingOf } from "../e2e/operator.ts";
 import { type Router, startRouter } from "../e2e/topology.ts";
-import { BillingDoor, type Passing } from "./billing-door.ts";
+import { BillingDoor, type Passing } from "./doors/billing-door.ts";
 import { MeteredUpstream } from "./metered-upstream.ts";
 
 const TEXT_PROXY = fileURLToPath(new URL("../../services/text-proxy/src/main.ts", import.meta.url));
@@ -475,7 +476,7 @@ function edgeFor(caller: Principal): Module {
           await app.listen({ host: "127.0.0.1", port: 0 });
         },
         publicUrl: () => `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`,
-        stop: () => app.close(),
+        stop: () => closeHttpApp(app, 600_000),
       };
     },
   });

@@ -12,8 +12,8 @@ import { type Answer, call } from "../e2e/http.ts";
 import { billingOf } from "../e2e/operator.ts";
 import { type Router, startRouter, type Topology, topologies } from "../e2e/topology.ts";
 import { holdsOf } from "./books.ts";
+import { type Moment, ProviderDoor } from "./doors/provider-door.ts";
 import { killProcess, pidOf } from "./processes.ts";
-import { type Moment, ProviderDoor } from "./provider-door.ts";
 import { startUpstream, type Upstream } from "./upstream.ts";
 
 const PATH = "/v1/compat/videos/generations";

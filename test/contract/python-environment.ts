@@ -1,5 +1,5 @@
-// The Python of the clients in Python: a venv outside the checkout with exactly the packages of requirements.txt,
-// created once and kept. Only `npm run test:deep` needs it. Invariant: a folder with its final name is complete.
+// The Python of clients: a venv outside the checkout with exactly the packages of a file with digests, created once and
+// kept. Only `npm run test:deep` and `npm run test:clients` need it. Invariant: a folder with its final name is complete.
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -18,18 +18,25 @@ const CHECK = `import sys, venv, ensurepip; sys.exit(sys.version_info < (${OLDES
 /** Time for the first run, which installs a hundred packages. */
 export const INSTALL_MS = 1_800_000;
 
-/** Returns the interpreter of the venv. @throws Error with one sentence if there is no suitable Python */
-export async function clientPython(): Promise<string> {
+/** Returns the interpreter with the packages of the clients in Python. @throws Error as `pythonWith` */
+export const clientPython = () => pythonWith(REQUIREMENTS);
+
+/**
+ * Returns the interpreter of a venv.
+ * @param requirements file with the packages and their digests
+ * @throws Error with one sentence if there is no suitable Python
+ */
+export async function pythonWith(requirements: string): Promise<string> {
   const system = await systemPython();
   const { stdout: version } = await run(system, ["--version"]);
   const digest = createHash("sha256")
     .update(`${system}\n${version}`)
-    .update(await readFile(REQUIREMENTS));
+    .update(await readFile(requirements));
   const cache =
     process.env["GR_PYTHON_CACHE"] ??
     join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "generation-router", "python");
   const place = join(cache, digest.digest("hex").slice(0, 16));
-  if (!existsSync(place)) await create(system, cache, place);
+  if (!existsSync(place)) await create(system, cache, place, requirements);
   return join(place, "bin", "python");
 }
 
@@ -46,7 +53,7 @@ async function systemPython(): Promise<string> {
 }
 
 /** Creates it under another name until it is complete: a parallel run creates another. */
-async function create(python: string, cache: string, place: string): Promise<void> {
+async function create(python: string, cache: string, place: string, requirements: string): Promise<void> {
   await mkdir(cache, { recursive: true });
   const draft = await mkdtemp(join(cache, "draft-"));
   try {
@@ -58,7 +65,7 @@ async function create(python: string, cache: string, place: string): Promise<voi
       "--disable-pip-version-check",
       "--quiet",
     ];
-    await run(join(draft, "bin", "python"), ["-m", "pip", "install", ...options, "-r", REQUIREMENTS], {
+    await run(join(draft, "bin", "python"), ["-m", "pip", "install", ...options, "-r", requirements], {
       maxBuffer: 64 * 1024 * 1024,
     });
     await rename(draft, place);

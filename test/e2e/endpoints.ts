@@ -85,6 +85,28 @@ function images(path: string): Endpoint {
   };
 }
 
+const video = {
+  model: { ...unknownModel, values: [...notModels, '"sandbox/chat"', '"sandbox/image"'] },
+  prompt: { required: true, values: notPrompts },
+  quality: { values: notChoices },
+  size: { values: notSizes },
+  audio: { values: [...notBooleans, "true"] },
+  response_format: { values: notChoices },
+  image: { values: inputs },
+  "image[]": { values: inputs, alias: "image" },
+  images: { values: inputs, alias: "image" },
+};
+const notSeconds = ["0", "0.5", "-1", "61", "1e400", '"long"', "true", "[]", "{}", "[5]"];
+const notCallbacks = [
+  '"a"',
+  '"http://127.0.0.1/"',
+  '"http://10.0.0.1/"',
+  '"file:///etc/passwd"',
+  "1",
+  "[]",
+  "{}",
+];
+
 export const endpoints: readonly Endpoint[] = [
   images("/v1/compat/images/generations"),
   images("/v1/compat/images/edits"),
@@ -94,16 +116,22 @@ export const endpoints: readonly Endpoint[] = [
     forms: true,
     valid: { model: '"sandbox/video"', prompt: '"a"', seconds: "1", response_format: '"b64_ephemeral"' },
     bad: {
-      model: { ...unknownModel, values: [...notModels, '"sandbox/chat"', '"sandbox/image"'] },
-      prompt: { required: true, values: notPrompts },
-      quality: { values: notChoices },
-      size: { values: notSizes },
-      seconds: { values: ["0", "0.5", "-1", "61", "1e400", '"5"', '"long"', "true", "[]", "{}", "[5]"] },
-      audio: { values: [...notBooleans, "true"] },
-      response_format: { values: notChoices },
-      image: { values: inputs },
-      "image[]": { values: inputs, alias: "image" },
-      images: { values: inputs, alias: "image" },
+      ...video,
+      seconds: { values: [...notSeconds, '"5"'] },
+      callback_url: { values: [...notCallbacks, '"https://example.com/"'] },
+    },
+  },
+  {
+    path: "/v1/compat/videos",
+    spends: true,
+    forms: true,
+    valid: { model: '"sandbox/video"', prompt: '"a"', seconds: '"1"' },
+    bad: {
+      ...video,
+      response_format: { values: [...notChoices, '"b64_ephemeral"'] },
+      seconds: { values: [...notSeconds, '"0"', '"61"', '"1e1"'] },
+      input_reference: { values: inputs, alias: "image" },
+      callback_url: { values: notCallbacks },
     },
   },
   {

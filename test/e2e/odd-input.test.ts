@@ -155,7 +155,7 @@ describe("broken HTTP", () => {
 
 describe("odd but valid", () => {
   const string = (text: string) => JSON.stringify(text);
-  const [generations, , , chat, responses, keys] = endpoints;
+  const [generations, , , , chat, responses, keys] = endpoints;
 
   async function accepted(
     endpoint: Endpoint | undefined,

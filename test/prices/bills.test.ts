@@ -139,9 +139,21 @@ test("no accepted request costs us more than it is charged, by its provider's ow
     );
   });
   expect(wrong).toEqual([]);
+  printFigures(cases);
   for (const { name } of simulated.providers) {
     expect([name, cases.some(({ provider }) => provider.name === name)]).toEqual([name, true]);
   }
 });
+
+/** Prints the figures of a deep run, which `npm run facts` reads. */
+function printFigures(cases: readonly Case[]): void {
+  if (byDepth({ quick: true, deep: false })) return;
+  const figures = {
+    checked: cases.length,
+    models: new Set(cases.map(({ model }) => model.id)).size,
+    providers: simulated.providers.length,
+  };
+  process.stdout.write(`${JSON.stringify(figures)}\n`);
+}
 
 const idOf = (index: number) => `00000000-0000-4000-8000-${String(index).padStart(12, "0")}`;

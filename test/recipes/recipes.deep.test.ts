@@ -1,5 +1,5 @@
 // The recipes of CONTRIBUTING.md are complete: followed word for word in a copy of the repository, the checks are green.
-// A recipe without its last step is noticed, so no reader is left with half an addition.
+// The test fails for a recipe without its last step.
 import { execFile } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,7 +7,8 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { ROOT } from "../../scripts/tool.ts";
-import { type Recipe, recipes } from "./recipes.ts";
+import type { Recipe } from "./edit.ts";
+import { recipes } from "./recipes.ts";
 
 /** Runs a program to its end. @throws Error with its output */
 async function run(
@@ -30,6 +31,7 @@ const COPY_MS = 1_800_000;
 const LISTS = [
   ...["test/tidy", "scripts/settings-pages", "packages/runtime/src/http/render-error"],
   ...["packages/console-api/src/console-routes", "services/catalog/src/golden-prices.test"],
+  ...["services/media-generation/src/providers/media-providers", "deploy/deploy.test"],
 ];
 
 let copy: string;
@@ -90,6 +92,14 @@ test("with all recipes the types, the house rules and the lists are right", asyn
   await lists();
 });
 
+test("the new provider has an adapter that is safe for money, and is offered when it is configured", async () => {
+  const places = [
+    "services/media-generation/src/providers/recipe",
+    "apps/all-in-one/src/installation/sandbox",
+  ];
+  await bootstrapped("scripts/test.ts", places);
+});
+
 test("the new route is served and described, and spends nothing", async () => {
   const described = ["test/contract/description", "test/prices/every-route"];
   await bootstrapped("scripts/test.ts", described, { UPDATE_OPENAPI: "1" });
@@ -100,6 +110,8 @@ test("the new route is served and described, and spends nothing", async () => {
 test.each([
   ["docs/errors.md", "docs/errors.md › has one row for each reason"],
   ["docs/console-api.md", "docs/console-api.md lists every route as the table has it"],
+  ["docs/operations.md", "docs/operations.md says of each provider"],
+  ["deploy/base/media-generation.yaml", "every provider can be switched on by its key"],
   ["services/catalog/src/test/golden-prices.ts", "services/catalog/src/golden-prices.test.ts"],
 ])("a forgotten edit of %s is noticed", async (file, notice) => {
   await without(file, () => expect(lists()).rejects.toThrow(notice));

@@ -1,34 +1,7 @@
 // The recipes of CONTRIBUTING.md, as edits of files. Each recipe edits only files that its row there names.
 // The edits are small examples: a test applies them to a copy of the repository.
-
-export interface Recipe {
-  /** First cell of its row in CONTRIBUTING.md, "Where things go". */
-  readonly adds: string;
-  readonly edits: readonly Edit[];
-}
-
-export interface Edit {
-  readonly file: string;
-  /** @param text of the file; empty for a new one */
-  readonly change: (text: string) => string;
-}
-
-/** Inserts lines before the only place of an anchor. @throws Error if the anchor is not there once */
-function before(file: string, anchor: string, lines: string): Edit {
-  const change = (text: string) => {
-    if (text.split(anchor).length !== 2) throw new Error(`${file} does not have ${anchor} once`);
-    return text.replace(anchor, () => lines + anchor);
-  };
-  return { file, change };
-}
-
-function after(file: string, anchor: string, lines: string): Edit {
-  const change = (text: string) =>
-    before(file, anchor, "")
-      .change(text)
-      .replace(anchor, () => anchor + lines);
-  return { file, change };
-}
+import { after, before, type Recipe } from "./edit.ts";
+import { providerRecipe } from "./provider-recipe.ts";
 
 const ERROR_ROW = "| `recipe_failed` | 503 | `internal_error` | `recipe_failed` | helps |";
 
@@ -102,7 +75,7 @@ const recipeRoute = () =>
     adds: "a page of the console",
     edits: [
       {
-        file: "apps/console/src/pages/recipe.tsx",
+        file: "apps/console/src/pages/account/recipe.tsx",
         change: () => `// A page that shows one sentence.
 import { Text } from "@mantine/core";
 
@@ -114,7 +87,7 @@ export function Recipe() {
       before(
         "apps/console/src/app-router.tsx",
         "const newAccount = ",
-        'const recipe = lazyRouteComponent(() => import("./pages/recipe.tsx"), "Recipe");\n',
+        'const recipe = lazyRouteComponent(() => import("./pages/account/recipe.tsx"), "Recipe");\n',
       ),
       before("apps/console/src/app-router.tsx", '    open("/new-account"', '    open("/recipe", recipe),\n'),
     ],
@@ -189,4 +162,5 @@ export function Recipe() {
       },
     ],
   },
+  providerRecipe,
 ];

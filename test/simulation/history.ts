@@ -1,6 +1,6 @@
 // One seed, one history: a small router with its customers, its weather and its faults, run until it is at rest.
 
-import type { LedgerModel } from "@gr/ledger-model";
+import type { MemoryLedger } from "@gr/ledger-model";
 import { checkEnd, MOST_SKEW_MS } from "./books/end-of-history.ts";
 import { violated } from "./books/invariants.ts";
 import { BillingTables } from "./ledger/billing-stores.ts";
@@ -63,8 +63,8 @@ export interface RecordedHistory {
   readonly journal: LedgerJournal;
   /** The account of each spender, and what it was at first. */
   readonly spenders: readonly { readonly account: number; readonly fields: SpenderFields }[];
-  /** The ledger as it is in the end. */
-  readonly model: LedgerModel;
+  /** State of the ledger at the end. */
+  readonly books: MemoryLedger;
 }
 
 /** With all that was asked of its ledger. @throws Violation */
@@ -124,7 +124,7 @@ async function live(world: World, journal?: LedgerJournal): Promise<Omit<Recorde
   }
   checkEnd(surroundings);
   for (const { life } of processes) life?.end();
-  return { spenders, model: ledger.model };
+  return { spenders, books: ledger.books };
 }
 
 function several<T>({ random }: World, most: number, make: (name: number) => T): T[] {

@@ -159,7 +159,7 @@ export const MUTANTS_FOR_TESTS: readonly Mutant[] = [
   },
   {
     file: HOLD_SIZE,
-    find: "(extras ? extrasCost : 0n);",
+    find: "(hasExtras ? extrasCost : 0n);",
     replace: "0n;",
     what: "the paid extras of a free model need no credit",
     caught: TEXT_HOLD,
@@ -251,23 +251,23 @@ export const MUTANTS_FOR_TESTS: readonly Mutant[] = [
   },
   {
     file: TEXT_UNBILLED,
-    find: '    cost: 0n,\n    billId: "",\n    notSent: true,\n    fallBack: true,\n    why: "not_asked",\n    message: "its breaker is open",',
+    find: '    cost: 0n,\n    billId: "",\n    isUnsent: true,\n    mayFallBack: true,\n    why: "not_asked",\n    message: "its breaker is open",',
     replace:
-      '    cost: 1n,\n    billId: "",\n    notSent: true,\n    fallBack: true,\n    why: "not_asked",\n    message: "its breaker is open",',
+      '    cost: 1n,\n    billId: "",\n    isUnsent: true,\n    mayFallBack: true,\n    why: "not_asked",\n    message: "its breaker is open",',
     what: "an upstream that was not asked, since its breaker is open, is booked with a cost",
     caught: { histories: 5_000 },
   },
   {
     file: TEXT_UNBILLED,
-    find: '    fallBack: true,\n    why: "not_asked",\n    message: "its breaker is open",',
-    replace: '    fallBack: false,\n    why: "not_asked",\n    message: "its breaker is open",',
+    find: '    mayFallBack: true,\n    why: "not_asked",\n    message: "its breaker is open",',
+    replace: '    mayFallBack: false,\n    why: "not_asked",\n    message: "its breaker is open",',
     what: "a request ends at an open breaker, although another upstream could be asked",
     caught: { histories: 5_000 },
   },
   {
     file: TEXT_UNBILLED,
-    find: "mayFallBack && (isRefusal ? end.fallBack : true)",
-    replace: "mayFallBack && isRefusal && end.fallBack",
+    find: "mayFallBack && (isRefusal ? end.mayFallBack : true)",
+    replace: "mayFallBack && isRefusal && end.mayFallBack",
     what: "a request ends where it failed for nothing, although another upstream could be asked",
     caught: { histories: 2_000 },
   },

@@ -43,8 +43,8 @@ export const MUTANTS_OF_PARTS: readonly Mutant[] = [
   },
   {
     file: CONTINUATION,
-    find: "notSent: false, fallBack: true },",
-    replace: "notSent: false, fallBack: false },",
+    find: "isUnsent: false, mayFallBack: true },",
+    replace: "isUnsent: false, mayFallBack: false },",
     what: "a stream ends where it broke off, although it could go on elsewhere",
     caught: { histories: 2_000, seed: 131 },
   },

@@ -3,6 +3,7 @@
 import type { Mutant } from "./mutant.ts";
 import { MUTANTS_FOR_TESTS } from "./mutants-for-tests.ts";
 import { MUTANTS_OF_CHAIN } from "./mutants-of-chain.ts";
+import { MUTANTS_OF_LEDGER } from "./mutants-of-ledger.ts";
 import { MUTANTS_OF_LOSSES } from "./mutants-of-losses.ts";
 import { MUTANTS_OF_PARTS } from "./mutants-of-parts.ts";
 import { MUTANTS_OF_PRICES } from "./mutants-of-prices.ts";
@@ -19,7 +20,7 @@ const BOOKING = "packages/paid-request/src/booking.ts";
 const CLIENT = "packages/clients/src/billing.ts";
 const BATCHER = "packages/runtime/src/rpc/batcher.ts";
 const MIRROR = "services/billing/src/mirror/spend-mirror.ts";
-const DEPOSIT = "services/billing/src/accounts/deposit.ts";
+const DEPOSIT = "packages/ledger/src/deposit.ts";
 const WRITER = "services/billing/src/writer/ledger-writer.ts";
 const MEDIA = "services/media-generation/src/generation/media-work.ts";
 const JOB = "services/media-generation/src/generation/run-job.ts";
@@ -74,8 +75,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     file: LIFE,
-    find: "end.fallBack && end.cost !== undefined",
-    replace: "end.fallBack",
+    find: "end.mayFallBack && end.cost !== undefined",
+    replace: "end.mayFallBack",
     what: "the next provider is tried although the cost of the attempt before is not known",
     caught: { histories: 1_000, seed: 89 },
   },
@@ -106,13 +107,6 @@ export const MUTANTS: readonly Mutant[] = [
     find: "return this.#holds.get(id)?.credits ?? credits;",
     replace: "return (this.#holds.get(id)?.credits ?? credits) * 2n;",
     what: "an answer is asked for with twice what is held for it",
-    caught: { histories: 200 },
-  },
-  {
-    file: "test/ledger-model/src/hold-model.ts",
-    find: "smaller(ofAccount, ofCap) / 4n",
-    replace: "ofAccount / 4n",
-    what: "a hold takes a share of the balance where the key's limit has less",
     caught: { histories: 200 },
   },
   // What was delivered is charged.
@@ -182,8 +176,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     file: LIFE,
-    find: "if (cost === undefined || metered === true) {",
-    replace: "if (metered === true) {",
+    find: "if (cost === undefined || isMetered === true) {",
+    replace: "if (isMetered === true) {",
     what: "nobody looks for the bill of a failure that did not say what it cost",
     caught: { histories: 500 },
   },
@@ -191,7 +185,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: LIFE,
     find: "        throw await this.#keepOpen(order, route, end);",
     replace:
-      '        throw await this.#free(order, route, { ...end, kind: "failed", cost: 0n, notSent: false, fallBack: false });',
+      '        throw await this.#free(order, route, { ...end, kind: "failed", cost: 0n, isUnsent: false, mayFallBack: false });',
     what: "an outcome that nobody knows counts as a failure without a cost",
     caught: { histories: 200 },
   },
@@ -438,36 +432,36 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     file: LOST,
-    find: "(late >= 0 || lost.severalBills !== true)",
+    find: "(late >= 0 || lost.hasSeveralBills !== true)",
     replace: "(late >= 0 || lost !== undefined)",
     what: "the first bill of several jobs counts as all of them",
     caught: { histories: 1_000, seed: 716 },
   },
   {
     file: SEARCH,
-    find: "        if (severalBills !== true) return;\n",
+    find: "        if (hasSeveralBills !== true) return;\n",
     replace: "        return;\n",
     what: "of several late bills only the first is booked",
     caught: { histories: 10_000 },
   },
   {
     file: RESOLVER,
-    find: "verdict.why !== UNRESOLVED && severalBills !== true",
+    find: "verdict.why !== UNRESOLVED && hasSeveralBills !== true",
     replace: "verdict.why !== UNRESOLVED",
     what: "nobody looks for the other bills of several, when the resolver has found one",
     caught: { histories: 20_000 },
   },
   {
     file: LIFE,
-    find: "isAll: found !== undefined && order.severalBills !== true }",
+    find: "isAll: found !== undefined && order.hasSeveralBills !== true }",
     replace: "isAll: found !== undefined }",
     what: "nobody looks for the bill of a part that failed beside others",
     caught: { histories: 1_000, seed: 51 },
   },
   {
     file: LIFE,
-    find: "isAll: found !== undefined && order.severalBills !== true }",
-    replace: "isAll: order.severalBills !== true }",
+    find: "isAll: found !== undefined && order.hasSeveralBills !== true }",
+    replace: "isAll: order.hasSeveralBills !== true }",
     what: "nobody looks for the bill of what was metered",
     caught: {
       test: "packages/paid-request/src/paid-requests.test.ts",
@@ -476,13 +470,14 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     file: LIFE,
-    find: "      if (metered === true) {\n",
+    find: "      if (isMetered === true) {\n",
     replace: "      if (metered === undefined) {\n",
     what: "nobody looks for the bill of a part of a stream that another upstream goes on with",
     caught: { histories: 10_000, seed: 211 },
   },
   ...MUTANTS_OF_PARTS,
   ...MUTANTS_OF_PRICES,
+  ...MUTANTS_OF_LEDGER,
   ...MUTANTS_OF_LOSSES,
   ...MUTANTS_FOR_TESTS,
   ...MUTANTS_OF_CHAIN,

@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { lastRelease, writeSource } from "../../scripts/last-release.ts";
+import { lastRelease, writeSource } from "../../scripts/release/last-release.ts";
 import { ROOT, runTool } from "../../scripts/tool.ts";
 
 const TOOLS = join(ROOT, ".tools");

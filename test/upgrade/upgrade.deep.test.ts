@@ -6,7 +6,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { promisify } from "node:util";
 import { Random } from "@gr/testing/random";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { lastRelease } from "../../scripts/last-release.ts";
+import { lastRelease } from "../../scripts/release/last-release.ts";
 import { answered } from "../chaos/answered.ts";
 import { noOpenHolds } from "../chaos/books.ts";
 import { startLoad } from "../chaos/load.ts";

@@ -1,12 +1,12 @@
 // The all-in-one topology: every module in this process.
 import { type Environment, longestStopMs, startProcess } from "@gr/runtime";
-import { banner, type Screen } from "./banner.ts";
-import { ensureDemoAccount } from "./demo-account.ts";
-import { ensureDemoOwner } from "./demo-owner.ts";
-import { openInstallation } from "./installation.ts";
+import { banner, type Screen } from "./first-start/banner.ts";
+import { ensureDemoAccount } from "./first-start/demo-account.ts";
+import { ensureDemoOwner } from "./first-start/demo-owner.ts";
+import { textImportNote } from "./first-start/text-import-note.ts";
+import { openInstallation } from "./installation/installation.ts";
+import { writeRuntimeFile } from "./installation/runtime-file.ts";
 import { routerModules } from "./modules.ts";
-import { writeRuntimeFile } from "./runtime-file.ts";
-import { textImportNote } from "./text-import-note.ts";
 
 export interface Started {
   readonly baseUrl: string;

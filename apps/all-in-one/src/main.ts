@@ -2,6 +2,6 @@
 // the simulator.
 import { runUntilSignal } from "@gr/runtime";
 import { startAllInOne } from "./all-in-one.ts";
-import { stdoutScreen } from "./banner.ts";
+import { stdoutScreen } from "./first-start/banner.ts";
 
 await runUntilSignal(() => startAllInOne(process.env, stdoutScreen));

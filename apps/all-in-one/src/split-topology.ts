@@ -13,15 +13,15 @@ import {
   systemClock,
 } from "@gr/runtime";
 import type { Started } from "./all-in-one.ts";
-import { banner, type Screen } from "./banner.ts";
-import { ensureDemoAccount } from "./demo-account.ts";
-import { ensureDemoOwner } from "./demo-owner.ts";
-import { openInstallation } from "./installation.ts";
-import { keepServer } from "./kept-server.ts";
+import { banner, type Screen } from "./first-start/banner.ts";
+import { ensureDemoAccount } from "./first-start/demo-account.ts";
+import { ensureDemoOwner } from "./first-start/demo-owner.ts";
+import { textImportNote } from "./first-start/text-import-note.ts";
+import { openInstallation } from "./installation/installation.ts";
+import { keepServer } from "./installation/kept-server.ts";
+import { writeRuntimeFile } from "./installation/runtime-file.ts";
 import { routerModules } from "./modules.ts";
-import { writeRuntimeFile } from "./runtime-file.ts";
 import { type ServiceProcess, startServiceProcess } from "./service-process.ts";
-import { textImportNote } from "./text-import-note.ts";
 
 const CACHE = fileURLToPath(new URL("../../../.tools", import.meta.url));
 

@@ -16,6 +16,7 @@ import { addLedgerCommands } from "./commands/ledger-commands.ts";
 import { addReconcileCommand } from "./commands/reconcile-command.ts";
 import { addRetentionCommands } from "./commands/retention-commands.ts";
 import { addRouteCommands } from "./commands/route-commands.ts";
+import { addWebhookCommands } from "./commands/webhook-commands.ts";
 import { sentenceOfFailure } from "./output/failure.ts";
 import { printable } from "./output/printable.ts";
 import { reachRouter } from "./router/router.ts";
@@ -66,6 +67,7 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
   addConsoleCommands(program, runs);
   addRetentionCommands(program, runs);
   addRouteCommands(program, runs);
+  addWebhookCommands(program, runs);
   addDoctorCommand(program, runs);
   try {
     await program.parseAsync(args, { from: "user" });

@@ -11,8 +11,8 @@ import {
 import { AccountFrame } from "./layout/account-frame.tsx";
 import { OperatorFrame } from "./layout/operator-frame.tsx";
 import { PublicFrame } from "./layout/public-frame.tsx";
-import "./parts/issuer-answer.ts";
-import { PageFailure, PageMissing, PageWaiting } from "./parts/page-states.tsx";
+import "./parts/forms/issuer-answer.ts";
+import { PageFailure, PageMissing, PageWaiting } from "./parts/lists/page-states.tsx";
 import { rememberAccount, sessionQuery, usualAccount } from "./session.ts";
 
 interface Context {
@@ -52,25 +52,25 @@ const publicPages = createRoute({ getParentRoute: () => root, id: "public", comp
 const open = <Path extends string>(path: Path, component: ReturnType<typeof lazyRouteComponent>) =>
   createRoute({ getParentRoute: () => publicPages, path, component, validateSearch: searchOf("back") });
 
-const signIn = lazyRouteComponent(() => import("./pages/sign-in.tsx"), "SignIn");
-const signUp = lazyRouteComponent(() => import("./pages/sign-up.tsx"), "SignUp");
-const forgotPassword = lazyRouteComponent(() => import("./pages/passwords.tsx"), "ForgotPassword");
-const resetPassword = lazyRouteComponent(() => import("./pages/passwords.tsx"), "ResetPassword");
-const verifyEmail = lazyRouteComponent(() => import("./pages/links.tsx"), "VerifyEmail");
-const invitation = lazyRouteComponent(() => import("./pages/links.tsx"), "AcceptInvitation");
-const newAccount = lazyRouteComponent(() => import("./pages/new-account.tsx"), "NewAccount");
+const signIn = lazyRouteComponent(() => import("./pages/sign-in/sign-in.tsx"), "SignIn");
+const signUp = lazyRouteComponent(() => import("./pages/sign-in/sign-up.tsx"), "SignUp");
+const forgotPassword = lazyRouteComponent(() => import("./pages/sign-in/passwords.tsx"), "ForgotPassword");
+const resetPassword = lazyRouteComponent(() => import("./pages/sign-in/passwords.tsx"), "ResetPassword");
+const verifyEmail = lazyRouteComponent(() => import("./pages/sign-in/links.tsx"), "VerifyEmail");
+const invitation = lazyRouteComponent(() => import("./pages/sign-in/links.tsx"), "AcceptInvitation");
+const newAccount = lazyRouteComponent(() => import("./pages/account/new-account.tsx"), "NewAccount");
 
 const models = createRoute({ getParentRoute: () => publicPages, path: "/models" });
 const catalogue = createRoute({
   getParentRoute: () => models,
   path: "/",
-  component: lazyRouteComponent(() => import("./pages/models.tsx"), "Models"),
+  component: lazyRouteComponent(() => import("./pages/models/models.tsx"), "Models"),
   validateSearch: searchOf("type", "name", "provider", "free", "sort"),
 });
 const model = createRoute({
   getParentRoute: () => models,
   path: "$",
-  component: lazyRouteComponent(() => import("./pages/model.tsx"), "ModelPage"),
+  component: lazyRouteComponent(() => import("./pages/models/model.tsx"), "ModelPage"),
 });
 
 const account = createRoute({
@@ -87,52 +87,52 @@ const account = createRoute({
 const home = createRoute({
   getParentRoute: () => account,
   path: "/",
-  component: lazyRouteComponent(() => import("./pages/home.tsx"), "Home"),
+  component: lazyRouteComponent(() => import("./pages/account/home.tsx"), "Home"),
 });
 const keys = createRoute({
   getParentRoute: () => account,
   path: "keys",
-  component: lazyRouteComponent(() => import("./pages/keys.tsx"), "Keys"),
+  component: lazyRouteComponent(() => import("./pages/keys/keys.tsx"), "Keys"),
   validateSearch: searchOf("kind"),
 });
 const credits = createRoute({
   getParentRoute: () => account,
   path: "credits",
-  component: lazyRouteComponent(() => import("./pages/credits.tsx"), "Credits"),
+  component: lazyRouteComponent(() => import("./pages/money/credits.tsx"), "Credits"),
   validateSearch: searchOf("view", "payment", "kind", "from", "to"),
 });
 const usage = createRoute({
   getParentRoute: () => account,
   path: "usage",
-  component: lazyRouteComponent(() => import("./pages/usage.tsx"), "Usage"),
+  component: lazyRouteComponent(() => import("./pages/money/usage.tsx"), "Usage"),
   validateSearch: searchOf("group_by", "from", "to", "key_id", "model"),
 });
 const logs = createRoute({
   getParentRoute: () => account,
   path: "logs",
-  component: lazyRouteComponent(() => import("./pages/logs.tsx"), "Logs"),
+  component: lazyRouteComponent(() => import("./pages/logs/logs.tsx"), "Logs"),
   validateSearch: searchOf("request", "view", "kind", "model", "status", "key_id", "from", "to"),
 });
 const playground = createRoute({
   getParentRoute: () => account,
   path: "playground",
-  component: lazyRouteComponent(() => import("./pages/playground.tsx"), "Playground"),
+  component: lazyRouteComponent(() => import("./pages/models/playground.tsx"), "Playground"),
   validateSearch: searchOf("model", "prompt"),
 });
 const team = createRoute({
   getParentRoute: () => account,
   path: "team",
-  component: lazyRouteComponent(() => import("./pages/team.tsx"), "Team"),
+  component: lazyRouteComponent(() => import("./pages/account/team.tsx"), "Team"),
 });
 const audit = createRoute({
   getParentRoute: () => account,
   path: "audit",
-  component: lazyRouteComponent(() => import("./pages/audit.tsx"), "Audit"),
+  component: lazyRouteComponent(() => import("./pages/account/audit.tsx"), "Audit"),
 });
 const person = createRoute({
   getParentRoute: () => account,
   path: "person",
-  component: lazyRouteComponent(() => import("./pages/person.tsx"), "PersonPage"),
+  component: lazyRouteComponent(() => import("./pages/sign-in/person.tsx"), "PersonPage"),
 });
 
 const operator = createRoute({
@@ -147,24 +147,24 @@ const operator = createRoute({
 const operatorAccounts = createRoute({
   getParentRoute: () => operator,
   path: "/",
-  component: lazyRouteComponent(() => import("./pages/operator.tsx"), "Operator"),
+  component: lazyRouteComponent(() => import("./pages/operator/operator.tsx"), "Operator"),
   validateSearch: searchOf("text"),
 });
 const operatedAccount = createRoute({
   getParentRoute: () => operator,
   path: "accounts/$id",
-  component: lazyRouteComponent(() => import("./pages/operated-account.tsx"), "OperatedAccountPage"),
+  component: lazyRouteComponent(() => import("./pages/operator/operated-account.tsx"), "OperatedAccountPage"),
 });
 
 const openRequests = createRoute({
   getParentRoute: () => operator,
   path: "requests",
-  component: lazyRouteComponent(() => import("./pages/open-requests.tsx"), "OpenRequests"),
+  component: lazyRouteComponent(() => import("./pages/logs/open-requests.tsx"), "OpenRequests"),
 });
 const providers = createRoute({
   getParentRoute: () => operator,
   path: "providers",
-  component: lazyRouteComponent(() => import("./pages/providers.tsx"), "Providers"),
+  component: lazyRouteComponent(() => import("./pages/operator/providers.tsx"), "Providers"),
 });
 
 const pages = root.addChildren([

@@ -1,7 +1,7 @@
 // The public catalogue, as the pages look at it.
 import { queryOptions } from "@tanstack/react-query";
 import { listModels, type ModelRecord } from "./api/public-api.ts";
-import { shortDecimal } from "./parts/figure-text.ts";
+import { shortDecimal } from "./parts/figures/figure-text.ts";
 
 export const modelsQuery = queryOptions({
   queryKey: ["models"],

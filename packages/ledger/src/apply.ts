@@ -3,7 +3,7 @@
 import type { PicoUsd } from "@gr/money";
 import { type Account, budgetOf, findHold, type Hold, type Link, newAccount } from "./account.ts";
 import { type Budget, type BudgetDefinition, NO_TOTALS } from "./budget.ts";
-import type { BudgetAfter, Step, StepDetail } from "./step.ts";
+import type { BudgetAfter, Step, StepDetail, StepKind } from "./step.ts";
 import { windowStart } from "./window.ts";
 
 /** Functions that restore the state before, in the order of the changes. */
@@ -14,9 +14,9 @@ export function apply(account: Account, step: Step, undo?: Undo): void {
   if (step.accountId !== account.id || step.seq !== account.seq + 1) {
     throw new Error(`Step ${step.seq} does not follow step ${account.seq} of account ${account.id}.`);
   }
-  set(account, step, TOTALS, undo);
-  applyToBudgets(account, step, undo);
   applyToHolds(account, step, undo);
+  applyToBudgets(account, step, undo);
+  set(account, step, TOTALS, undo);
 }
 
 /**
@@ -150,22 +150,31 @@ function applyToBudgets(account: Account, step: Step, undo: Undo | undefined): v
       set(budget, { window: after.window, windowStart: start }, ["window", "windowStart"], undo);
       dropUnheld(budget, undo);
     }
-    putTotals(budget, after, undo);
+    putTotals(budget, after, HOLDS[step.kind] ?? 0, undo);
     if (step.kind !== "capture") continue;
     const life = { used: budget.used + step.charge, requests: budget.requests + 1 };
     set(budget, life, ["used", "requests"], undo);
   }
 }
 
+/** Change of the number of open holds. */
+const HOLDS: Partial<Record<StepKind, number>> = { place: 1, capture: -1, release: -1, abandon: -1 };
+
 /** A past window without an open hold changes no more. */
-function putTotals(budget: Budget, { window, used, held }: BudgetAfter, undo: Undo | undefined): void {
-  const isOver = window < budget.window && held === 0n;
-  put(budget.totals, window, isOver ? undefined : { used, held }, undo);
+function putTotals(
+  budget: Budget,
+  { window, used, held }: BudgetAfter,
+  more: number,
+  undo: Undo | undefined,
+): void {
+  const holds = (budget.totals.get(window)?.holds ?? 0) + more;
+  const isOver = window < budget.window && holds === 0;
+  put(budget.totals, window, isOver ? undefined : { used, held, holds }, undo);
 }
 
 function dropUnheld(budget: Budget, undo: Undo | undefined): void {
-  for (const [window, { held }] of budget.totals) {
-    if (window < budget.window && held === 0n) put(budget.totals, window, undefined, undo);
+  for (const [window, { holds }] of budget.totals) {
+    if (window < budget.window && holds === 0) put(budget.totals, window, undefined, undo);
   }
 }
 

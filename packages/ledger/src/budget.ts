@@ -31,9 +31,11 @@ export interface BudgetDefinition {
 export interface Totals {
   readonly used: Credits;
   readonly held: Credits;
+  /** Number of open holds. A hold of zero credits is one of them. */
+  readonly holds: number;
 }
 
-export const NO_TOTALS: Totals = { used: 0n, held: 0n };
+export const NO_TOTALS: Totals = { used: 0n, held: 0n, holds: 0 };
 
 export interface Budget {
   definition: BudgetDefinition;

@@ -1,5 +1,5 @@
-// Decide owns the order of a batch: each operation is judged on the state after the operation before it. Callers write the
-// steps of all of them in one transaction.
+// Decide owns the order of a batch: each operation is judged on the state after the operations before it, and all steps of
+// the batch are written together or not at all.
 import type { Account } from "./account.ts";
 import { apply, takeBack, type Undo } from "./apply.ts";
 import type { Id } from "./id.ts";
@@ -18,33 +18,42 @@ export interface Decision {
 }
 
 /**
- * Changes `state` and `facts.claims`. Call `takeBack(undo)` if the steps are not written.
+ * Changes `state` and the claims of `facts`. Call `takeBack(undo)` if the steps are not written.
  * @param state each account that an operation names
- * @returns the facts that the first undecided operation needs; then nothing is changed
+ * @param facts by account, for the same accounts
+ * @returns the fact that the first undecided operation needs; then nothing is changed
  */
 export function decide(
   state: ReadonlyMap<Id, Account>,
   operations: readonly Operation[],
-  facts: Facts,
+  facts: ReadonlyMap<Id, Facts>,
   terms: Terms,
 ): Decision | { readonly missing: Missing; readonly accountId: Id } {
   const outcomes: Outcome[] = [];
   const steps: Step[] = [];
   const undo: Undo = [];
-  for (const operation of operations) {
-    const account = state.get(operation.accountId);
-    if (account === undefined)
-      throw new RangeError(`The state of account ${operation.accountId} is not loaded.`);
-    const judged = judge(account, operation, facts, terms);
-    if ("missing" in judged) {
-      takeBack(undo);
-      return { missing: judged.missing, accountId: account.id };
+  try {
+    for (const operation of operations) {
+      const { accountId } = operation;
+      const account = state.get(accountId);
+      const known = facts.get(accountId);
+      if (account === undefined || known === undefined) {
+        throw new RangeError(`The state or the facts of account ${accountId} are not loaded.`);
+      }
+      const judged = judge(account, operation, known, terms);
+      if ("missing" in judged) {
+        takeBack(undo);
+        return { missing: judged.missing, accountId };
+      }
+      outcomes.push(judged.outcome);
+      if (judged.step === undefined) continue;
+      apply(account, judged.step, undo);
+      noteClaim(known, judged.step, undo);
+      steps.push(judged.step);
     }
-    outcomes.push(judged.outcome);
-    if (judged.step === undefined) continue;
-    apply(account, judged.step, undo);
-    noteClaim(facts, judged.step, undo);
-    steps.push(judged.step);
+  } catch (error) {
+    takeBack(undo);
+    throw error;
   }
   return { outcomes, steps, undo };
 }

@@ -7,7 +7,7 @@ const MARGIN_MS = 10 * 60_000;
 const MINUTE_MS = 60_000;
 const DAYS = 7;
 
-/** @param createdAt Unix milliseconds by the provider's clock. @returns undefined at other times, or when it is not known */
+/** @param createdAt Unix milliseconds by the provider's clock. @returns undefined at other and at unknown times */
 export function offPeakRates({ offPeak }: TokenPrice, createdAt: number | undefined): TokenPrice | undefined {
   if (offPeak.length === 0 || createdAt === undefined) return undefined;
   const moments = [createdAt - MARGIN_MS, createdAt, createdAt + MARGIN_MS];

@@ -22,6 +22,11 @@ export function tierOf(word: string): string {
   return STANDARD.has(word) ? "" : word;
 }
 
+/** Nearly all prices have one set of rates, for all tiers, lengths and times. */
+export function hasOneRate({ cases, offPeak }: TokenPrice): boolean {
+  return (cases?.length ?? 0) + (offPeak?.length ?? 0) === 0;
+}
+
 /** @returns undefined when the price has no rates for this tier, or none for so long an input in this tier */
 export function ratesAt(
   price: TokenPrice,
@@ -42,8 +47,7 @@ export function ratesOfUse(
     createdAt,
   }: { readonly tier?: string; readonly inputTokens: number; readonly createdAt?: number | undefined },
 ): TokenPrice {
-  // Nearly all prices have one set of rates.
-  if ((price.cases?.length ?? 0) + (price.offPeak?.length ?? 0) === 0) return price;
+  if (hasOneRate(price)) return price;
   const used = BigInt(Math.max(0, inputTokens));
   const terms = { tier: tierOf(tier), inputTokens: used, createdAt };
   return ratesAt(price, terms) ?? ratesAt(price, { ...terms, tier: "" }) ?? price;

@@ -1,12 +1,13 @@
 // Token prices of a model that several upstreams serve: each bills by its own rates, and a hold must cover them all.
 import type { PicoUsd } from "@gr/money";
 import type { TokenPrice } from "@gr/proto/catalog";
-import { possibleRates, type RateTerms, ratesOfUse } from "./price-cases.ts";
+import { hasOneRate, possibleRates, type RateTerms, ratesOfUse } from "./price-cases.ts";
 import type { TokenMeters } from "./price-lines.ts";
 
 /** Returns the price that this upstream bills. */
 export function tokenPriceAt(price: TokenPrice, provider: string): TokenPrice {
-  return price.upstreams.find((each) => each.provider === provider)?.price ?? price;
+  for (const each of price.upstreams) if (each.provider === provider) return each.price ?? price;
+  return price;
 }
 
 /**
@@ -14,6 +15,8 @@ export function tokenPriceAt(price: TokenPrice, provider: string): TokenPrice {
  * would be billed twice.
  */
 export function withOwnPrice(meters: TokenMeters, whole: TokenPrice): TokenMeters {
+  const { imageInputTokens, audioInputTokens, imageOutputTokens, audioOutputTokens } = meters;
+  if (!(imageInputTokens || audioInputTokens || imageOutputTokens || audioOutputTokens)) return meters;
   const price = ratesOfUse(whole, meters);
   return {
     ...meters,
@@ -30,16 +33,23 @@ export function dearestTokenPrice(
   providers: readonly string[],
   terms: RateTerms = { tier: "", inputTokens: 0n },
 ): TokenPrice {
-  const prices = new Set(providers.map((provider) => tokenPriceAt(price, provider)));
-  if (prices.size === 0) prices.add(price);
-  const [first = price, ...others] = [...prices].flatMap((each) => possibleRates(each, terms));
-  return others.reduce(dearerOf, first);
+  let dearest: TokenPrice | undefined;
+  for (const provider of providers) {
+    const there = tokenPriceAt(price, provider);
+    // Most models have one price at all their upstreams.
+    if (there !== dearest) dearest = dearerRates(dearest, there, terms);
+  }
+  return dearest ?? dearestRates(price, terms);
 }
 
 /** Returns the highest price of each meter over the rates that a request with these terms can get. */
 export function dearestRates(price: TokenPrice, terms: RateTerms): TokenPrice {
-  const [first = price, ...others] = possibleRates(price, terms);
-  return others.reduce(dearerOf, first);
+  return dearerRates(undefined, price, terms);
+}
+
+function dearerRates(dearest: TokenPrice | undefined, price: TokenPrice, terms: RateTerms): TokenPrice {
+  const first = dearest === undefined ? price : dearerOf(dearest, price);
+  return hasOneRate(price) ? first : possibleRates(price, terms).slice(1).reduce(dearerOf, first);
 }
 
 function dearerOf(one: TokenPrice, other: TokenPrice): TokenPrice {

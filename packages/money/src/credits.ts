@@ -25,7 +25,7 @@ export function parseCredits(usd: string | number): Credits | undefined {
  * maximum.
  * @returns undefined when the amount is no finite decimal, or negative.
  */
-export function capOf(usd: string | number): Credits | undefined {
+export function limitOfUsd(usd: string | number): Credits | undefined {
   const credits = parseDecimal(usd, SCALE, "down");
   // A little below zero is cut to zero, so the sign is read from the original text.
   if (credits === undefined || Number(usd) < 0) return undefined;

@@ -4,9 +4,9 @@ export { ceilDiv } from "./ceil-div.ts";
 export {
   CREDITS_PER_USD,
   type Credits,
-  capOf,
   creditsOf,
   formatCredits,
+  limitOfUsd,
   MAX_CREDITS,
   parseCredits,
 } from "./credits.ts";

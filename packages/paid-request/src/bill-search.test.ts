@@ -42,7 +42,7 @@ async function search(kind: "forEnded" | "forUnresolved", visibleAt: number) {
   );
   const route = { provider: "first", upstreamModel: "model" };
   const cover = { accountId: "account", held: 0n, charge: undefined };
-  bills[kind]({ id: "request", route, billId: "", severalBills: false, booked: 0n, cover });
+  bills[kind]({ id: "request", route, billId: "", hasSeveralBills: false, booked: 0n, cover });
   await ended;
   return { slept, booked };
 }

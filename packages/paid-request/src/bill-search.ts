@@ -37,7 +37,7 @@ export interface Searched {
   /** The provider's own id; empty if the provider sent none. */
   readonly billId: string;
   /** The order's `severalBills`. */
-  readonly severalBills: boolean | undefined;
+  readonly hasSeveralBills: boolean | undefined;
   /** The cost that our books hold already; undefined while the hold is open. */
   readonly booked: PicoUsd | undefined;
   readonly cover: Cover;
@@ -109,7 +109,7 @@ export class BillSearch<K extends Kinds> {
   }
 
   async #search(
-    { id, route, billId, severalBills, booked: before, cover }: Searched,
+    { id, route, billId, hasSeveralBills, booked: before, cover }: Searched,
     pauses: readonly number[],
     book: (cost: PicoUsd, more: PicoUsd) => Promise<void>,
   ): Promise<void> {
@@ -130,7 +130,7 @@ export class BillSearch<K extends Kinds> {
           booked = cost;
         }
         // With several bills, the first one found may not be all.
-        if (severalBills !== true) return;
+        if (hasSeveralBills !== true) return;
       }
     } finally {
       this.#running -= 1;

@@ -67,6 +67,6 @@ function continued<K extends Kinds>(
 ): Failed {
   return {
     ...{ kind: "failed", error, billId, message, why: "broke_off" },
-    ...{ cost, metered: isMetered, notSent: false, fallBack: true },
+    ...{ cost, isMetered: isMetered, isUnsent: false, mayFallBack: true },
   };
 }

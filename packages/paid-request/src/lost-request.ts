@@ -5,7 +5,7 @@ import { ReleaseReason } from "@gr/clients";
 import type { Released } from "./order.ts";
 import type { FoundBill, LookUpResult, Lost } from "./ports.ts";
 
-/** "No bill" answers that free a hold, the second one after the deadline. One alone may precede the bill. */
+/** Number of "no bill" answers that free a hold; the last one after the deadline. A first one may precede the bill. */
 const UNBILLED_LOOK_UPS = 2;
 /** Time after the deadline at which a hold is freed although the provider never answered. */
 const LONGEST_SILENCE_MS = 3_600_000;
@@ -26,7 +26,7 @@ export type Verdict =
 export function judgeLookUp(lost: Lost, result: LookUpResult<FoundBill> | undefined, now: number): Verdict {
   const { provider } = lost.route;
   const late = now - lost.deadlineAt;
-  if (typeof result === "object" && (late >= 0 || lost.severalBills !== true)) {
+  if (typeof result === "object" && (late >= 0 || lost.hasSeveralBills !== true)) {
     const message = "the provider billed it, and no client received its answer";
     const { cost } = result;
     const { FAILED: reason } = ReleaseReason;

@@ -1,7 +1,7 @@
 // The max-cost header limits the price of a request: a higher bound is refused before any hold or call of a provider.
 // A quote answers with the same bound.
 import type { IncomingHttpHeaders } from "node:http";
-import { type Credits, capOf, formatCredits } from "@gr/money";
+import { type Credits, formatCredits, limitOfUsd } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import { z } from "zod";
 
@@ -12,7 +12,7 @@ const DECIMAL = /^\d{1,12}(\.\d{1,12})?$/;
 export function maxCostOf(headers: IncomingHttpHeaders): Credits | undefined {
   const value = headers[MAX_COST_HEADER];
   if (value === undefined) return undefined;
-  const most = typeof value === "string" && DECIMAL.test(value) ? capOf(value) : undefined;
+  const most = typeof value === "string" && DECIMAL.test(value) ? limitOfUsd(value) : undefined;
   if (most !== undefined) return most;
   const message = `The ${MAX_COST_HEADER} header must be an amount of USD, for example 0.05.`;
   throw new ServiceError("invalid_value", message, { param: MAX_COST_HEADER });

@@ -25,7 +25,7 @@ export interface Order {
   /** Present if the request has an Idempotency-Key. */
   readonly claim?: Claim | undefined;
   /** The provider may bill the request in pieces, at different times. */
-  readonly severalBills?: boolean | undefined;
+  readonly hasSeveralBills?: boolean | undefined;
 }
 
 /** One provider that can do the work. */

@@ -135,8 +135,8 @@ function failed(cost: PicoUsd | undefined, more: Partial<Failed> = {}): Failed {
     error,
     cost,
     billId: "",
-    notSent: false,
-    fallBack: false,
+    isUnsent: false,
+    mayFallBack: false,
     why: "failed",
     message: "",
     ...more,
@@ -196,7 +196,7 @@ describe("a route that loses money", () => {
   });
 
   test("closes for the bill of a provider after which another one was asked", async () => {
-    const fails = failed(TEN_HOLDS, { fallBack: true });
+    const fails = failed(TEN_HOLDS, { mayFallBack: true });
     await serve(order(), async ({ provider }) => (provider === "first" ? fails : delivered(billOf(COST))), [
       first,
       second,
@@ -223,7 +223,7 @@ describe("a route that loses money", () => {
       asked.push(provider);
       if (provider !== "first") return delivered(billOf(COST));
       await serve(order(), async () => delivered({ charge: 3n, cost: TEN_HOLDS + 1n }), [second]);
-      return failed(0n, { fallBack: true });
+      return failed(0n, { mayFallBack: true });
     };
     await serve(order(), attempt, [first, second, third]);
     expect(asked).toEqual(["first", "third"]);
@@ -304,11 +304,11 @@ describe("who pays", () => {
     await serve(one, async () => delivered(undefined));
     await soon(() => reported.includes(`late ${2n * COST}`));
     expect(fake.hold(one.id)).toMatchObject({ chargedCredits: 3n, costPicoUsd: COST });
-    expect(fake.model.lost).toBe(2n * COST);
+    expect(fake.lost).toBe(2n * COST);
   });
 
   test("of a request with several bills each is booked, whenever it comes", async () => {
-    const one = { ...order(), severalBills: true };
+    const one = { ...order(), hasSeveralBills: true };
     let cost = 0n;
     lookUp = () => {
       cost += COST;
@@ -317,7 +317,7 @@ describe("who pays", () => {
     await reasonOf(serve(one, async () => failed(undefined)));
     await soon(() => reported.length === 2);
     expect(reported).toEqual([`late ${COST}`, `late ${COST}`]);
-    expect(fake.model.lost).toBe(2n * COST);
+    expect(fake.lost).toBe(2n * COST);
   });
 
   test("a failure is free, and its cost our loss", async () => {
@@ -340,7 +340,7 @@ describe("who pays", () => {
     await reasonOf(serve(one, async () => failed(undefined)));
     expect(fake.state(one.id)).toBe(HoldState.RELEASED);
     await soon(() => reported.includes(`late ${COST}`));
-    expect(fake.model.lost).toBe(COST);
+    expect(fake.lost).toBe(COST);
   });
 
   test("nobody pays for an outcome that nobody knows; the hold waits for its bill", async () => {
@@ -382,7 +382,7 @@ describe("who pays", () => {
     });
     expect(await reasonOf(late)).toBe("provider_timeout");
     expect(fake.hold(one.id)).toMatchObject({ state: HoldState.RELEASED, chargedCredits: 0n });
-    expect(fake.model.lost).toBe(COST);
+    expect(fake.lost).toBe(COST);
   });
 });
 
@@ -539,7 +539,7 @@ describe("claims", () => {
 });
 
 describe("attempts", () => {
-  const unavailable = (cost: PicoUsd = 0n) => failed(cost, { fallBack: true });
+  const unavailable = (cost: PicoUsd = 0n) => failed(cost, { mayFallBack: true });
 
   test("a second provider is named in billing before it is asked, and each cost is its provider's", async () => {
     const one = order();
@@ -557,7 +557,7 @@ describe("attempts", () => {
       { kind: "nextAttempt", provider: "second", attempt: 2, cost: 7n },
       { kind: "capture", cost: COST },
     ]);
-    expect(fake.model.lost).toBe(7n);
+    expect(fake.lost).toBe(7n);
   });
 
   test("the bill of a metered attempt is booked to it when it is found, while the next one runs", async () => {
@@ -566,29 +566,29 @@ describe("attempts", () => {
     await serve(
       one,
       async ({ provider }) => {
-        if (provider === "first") return { ...unavailable(7n), metered: true, billId: "bill" };
+        if (provider === "first") return { ...unavailable(7n), isMetered: true, billId: "bill" };
         await soon(() => reported.includes("late 23"));
         expect(fake.hold(one.id)).toMatchObject({ provider: "second", attempt: 2, state: HoldState.OPEN });
-        expect(fake.model.lost).toBe(30n);
+        expect(fake.lost).toBe(30n);
         return delivered(billOf(COST));
       },
       [first, second],
     );
     expect(fake.hold(one.id)).toMatchObject({ state: HoldState.CAPTURED, costPicoUsd: COST });
-    expect(fake.model.lost).toBe(30n);
+    expect(fake.lost).toBe(30n);
   });
 
   test("the bill of a metered attempt that nobody could go on with is booked, too", async () => {
     const one = order();
     lookUp = () => ({ cost: 30n });
-    await reasonOf(serve(one, async () => ({ ...unavailable(7n), metered: true })));
+    await reasonOf(serve(one, async () => ({ ...unavailable(7n), isMetered: true })));
     await soon(() => reported.includes("late 23"));
-    expect(fake.model.lost).toBe(30n);
+    expect(fake.lost).toBe(30n);
   });
 
   test.each([
     ["an outcome that nobody knows", () => unknown()],
-    ["a failure that may have been billed", () => failed(undefined, { fallBack: true })],
+    ["a failure that may have been billed", () => failed(undefined, { mayFallBack: true })],
     ["a refusal that another provider would repeat", () => failed(0n)],
   ])("%s is not tried elsewhere", async (_, end) => {
     const asked: string[] = [];
@@ -731,7 +731,7 @@ describe("what was left open", () => {
     expect(fake.state(one.id)).toBe(HoldState.RELEASED);
     late = { cost: COST };
     await soon(() => reported.includes(`late ${COST}`));
-    expect(fake.model.lost).toBe(COST);
+    expect(fake.lost).toBe(COST);
   });
 
   test("a request that still runs here is left to itself", async () => {

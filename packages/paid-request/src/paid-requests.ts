@@ -259,7 +259,7 @@ export class PaidRequests<K extends Kinds> {
       const [next] = later;
       const isWanted = !gone() && !running.signal.aborted;
       const end = await continuation.settle(outcome, route, isWanted ? next : undefined);
-      const safe = end.kind === "failed" && end.fallBack && end.cost !== undefined;
+      const safe = end.kind === "failed" && end.mayFallBack && end.cost !== undefined;
       if (!safe || next === undefined || gone()) return this.#conclude(order, route, end);
       const went = await this.#released(order, number + 1, next, { ...end, route });
       if (went?.kind === "unknown") throw await this.#keepOpen(order, undefined, went);
@@ -311,21 +311,21 @@ export class PaidRequests<K extends Kinds> {
     { route: before, ...failed }: Failed & { readonly route: Route },
   ): Promise<Failed | Unknown | undefined> {
     const { billing, record } = this.#options;
-    const { id: holdId, accountId, deadlineAt, severalBills } = order;
-    const { cost = 0n, billId, metered } = failed;
+    const { id: holdId, accountId, deadlineAt, hasSeveralBills } = order;
+    const { cost = 0n, billId, isMetered } = failed;
     const cover = this.#coverOf(order, undefined);
     this.losses.recordBill(before, cover, cost);
     const next = { ...route, accountId, holdId, attempt, deadlineAt };
     try {
       if (!(await billing.nextAttempt({ ...next, cost }))) return failed;
-      if (metered === true) {
-        const searched = { id: holdId, route: before, billId, severalBills, booked: cost, cover };
+      if (isMetered === true) {
+        const searched = { id: holdId, route: before, billId, hasSeveralBills, booked: cost, cover };
         this.#search.forEarlier(searched, (found) =>
           billing.nextAttempt({ ...next, cost: found, billedBy: before.provider }),
         );
       }
       if (await record.next(order, route)) return undefined;
-      return { ...failed, cost: 0n, metered: false };
+      return { ...failed, cost: 0n, isMetered: false };
     } catch (error) {
       this.#options.events.notBooked(holdId, error);
       // The hold's attempt is unknown here. The process that resolves the hold queries only the provider in the hold.
@@ -364,8 +364,8 @@ export class PaidRequests<K extends Kinds> {
       throw unknownOutcome("The request was carried out, but could not be charged for yet.", error);
     }
     if (booked !== "passed" && !isAll) {
-      const { id, severalBills } = order;
-      const searched = { id, route, billId: delivered.billId, severalBills, booked: bill.cost, cover };
+      const { id, hasSeveralBills } = order;
+      const searched = { id, route, billId: delivered.billId, hasSeveralBills, booked: bill.cost, cover };
       this.#search.forEnded(searched);
     }
     switch (booked) {
@@ -400,17 +400,17 @@ export class PaidRequests<K extends Kinds> {
     const found = await lookUpBill(this.#options, order.id, provider, billId);
     if (found === undefined) events.billMetered(order);
     else events.billLookedUp(order);
-    return { bill: billOf(found), isAll: found !== undefined && order.severalBills !== true };
+    return { bill: billOf(found), isAll: found !== undefined && order.hasSeveralBills !== true };
   }
 
   /** Releases the hold of a failed request. The resolver repeats failed steps. @returns the error for the caller */
   async #free(order: K["order"], route: Route, failed: Failed): Promise<ServiceError> {
     const { record, events } = this.#options;
-    const { id, severalBills } = order;
-    const { notSent, cost, metered, why, message, billId } = failed;
+    const { id, hasSeveralBills } = order;
+    const { isUnsent, cost, isMetered, why, message, billId } = failed;
     const cover = this.#coverOf(order, undefined);
     this.losses.recordBill(route, cover, cost ?? 0n);
-    const reason = notSent ? ReleaseReason.NOT_SENT : ReleaseReason.FAILED;
+    const reason = isUnsent ? ReleaseReason.NOT_SENT : ReleaseReason.FAILED;
     const { provider } = route;
     const ending: Ending = { kind: "released", reason, cost: cost ?? 0n, provider, why, message };
     let recorded: Awaited<ReturnType<typeof record.end>>;
@@ -423,8 +423,8 @@ export class PaidRequests<K extends Kinds> {
     }
     if (recorded === "passed") return overtaken();
     await this.#booking.book(order, ending).catch((error) => events.notBooked(id, error));
-    if (cost === undefined || metered === true) {
-      this.#search.forEnded({ id, route, billId, severalBills, booked: cost ?? 0n, cover });
+    if (cost === undefined || isMetered === true) {
+      this.#search.forEnded({ id, route, billId, hasSeveralBills, booked: cost ?? 0n, cover });
     }
     return failed.error;
   }
@@ -443,9 +443,9 @@ export class PaidRequests<K extends Kinds> {
       return unknownOutcome("The outcome of this request is unknown so far.", unknown.error);
     }
     if (left === "search" && route !== undefined) {
-      const { id, severalBills } = order;
+      const { id, hasSeveralBills } = order;
       const cover = this.#coverOf(order, undefined);
-      const searched = { id, route, billId: unknown.billId, severalBills, booked: undefined, cover };
+      const searched = { id, route, billId: unknown.billId, hasSeveralBills, booked: undefined, cover };
       this.#search.forOpen(searched, async (released) => {
         await this.#booking.end(order, released, undefined);
         events.resolved(id, released);

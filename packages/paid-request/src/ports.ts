@@ -76,12 +76,12 @@ export interface Failed {
   /** Cost that the provider billed nevertheless; undefined if it is unknown: then a search for the bill follows. */
   readonly cost: PicoUsd | undefined;
   /** True if the cost is only metered, because the provider reported none: a search for the bill follows too. */
-  readonly metered?: boolean;
+  readonly isMetered?: boolean;
   readonly billId: string;
   /** True if no byte was sent. */
-  readonly notSent: boolean;
+  readonly isUnsent: boolean;
   /** The provider has surely not begun, nothing reached the caller, and another provider may succeed. */
-  readonly fallBack: boolean;
+  readonly mayFallBack: boolean;
   readonly why: string;
   readonly message: string;
 }
@@ -188,7 +188,7 @@ export interface Lost {
   /** Number of look-ups for which the provider had no bill. */
   readonly unbilledLookUps: number;
   /** The order's `severalBills`: a bill that is found before the deadline may not be all. */
-  readonly severalBills?: boolean | undefined;
+  readonly hasSeveralBills?: boolean | undefined;
 }
 
 export interface Due<K extends Kinds> extends Lost {

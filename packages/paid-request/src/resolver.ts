@@ -138,7 +138,7 @@ export class Resolver<K extends Kinds> {
     end: (released: Extract<Ending, { kind: "released" }>) => Promise<boolean>,
   ) {
     const { lookUp, clock, record, search, settings, losses } = this.#options;
-    const { id, route, severalBills } = lost;
+    const { id, route, hasSeveralBills } = lost;
     const askable = lookUp.canAsk(route.provider);
     const result = askable ? await lookUp.ask(route.provider, id) : undefined;
     const now = clock.now();
@@ -150,9 +150,9 @@ export class Resolver<K extends Kinds> {
     }
     losses.recordBill(route, cover, verdict.cost);
     const ended = await end(verdict);
-    const isAll = verdict.why !== UNRESOLVED && severalBills !== true;
+    const isAll = verdict.why !== UNRESOLVED && hasSeveralBills !== true;
     if (!ended || isAll) return;
-    search.forUnresolved({ id, route, billId: "", severalBills, booked: verdict.cost, cover });
+    search.forUnresolved({ id, route, billId: "", hasSeveralBills, booked: verdict.cost, cover });
   }
 }
 

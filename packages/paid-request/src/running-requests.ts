@@ -53,12 +53,12 @@ export class RunningRequests {
     const keyPlace = `${accountId} ${keyId}`;
     const refusal = this.#refusalOf(accountId, keyPlace);
     if (refusal !== undefined) throw refusal;
-    return this.#enter(id, [accountId, keyPlace]);
+    return this.#enter(id, accountId, keyPlace);
   }
 
   /** Admits a request without a caller, which needs no place. @throws Error if the id is running already */
   resolve(id: string): Running {
-    return this.#enter(id, []);
+    return this.#enter(id);
   }
 
   cancel(id: string, why: string): void {
@@ -86,12 +86,12 @@ export class RunningRequests {
     return ofKey >= PLACES_PER_FREE_PLACE * freeToAccount ? shareOfPlacesUsed("key") : undefined;
   }
 
-  /** @param takers owners of the place: an account and its key, or none */
-  #enter(id: string, holders: readonly string[]): Running {
+  /** @param account and key: owners of the place; undefined without a place */
+  #enter(id: string, account?: string, keyPlace?: string): Running {
     if (this.#running.has(id)) throw new Error(`request ${id} is running already`);
     const controller = new AbortController();
     this.#running.set(id, controller);
-    this.#addServed(holders, 1);
+    this.#addServed(account, keyPlace, 1);
     let left = false;
     return {
       signal: controller.signal,
@@ -100,18 +100,22 @@ export class RunningRequests {
         if (left) return;
         left = true;
         this.#running.delete(id);
-        this.#addServed(holders, -1);
+        this.#addServed(account, keyPlace, -1);
         if (this.#running.size === 0) this.#whenNone?.();
       },
     };
   }
 
-  #addServed(holders: readonly string[], places: 1 | -1): void {
-    if (holders.length > 0) this.#served += places;
-    for (const holder of holders) {
-      const served = (this.#servedOf.get(holder) ?? 0) + places;
-      if (served === 0) this.#servedOf.delete(holder);
-      else this.#servedOf.set(holder, served);
-    }
+  #addServed(account: string | undefined, keyPlace: string | undefined, places: 1 | -1): void {
+    if (account === undefined || keyPlace === undefined) return;
+    this.#served += places;
+    this.#count(account, places);
+    this.#count(keyPlace, places);
+  }
+
+  #count(owner: string, places: 1 | -1): void {
+    const served = (this.#servedOf.get(owner) ?? 0) + places;
+    if (served === 0) this.#servedOf.delete(owner);
+    else this.#servedOf.set(owner, served);
   }
 }

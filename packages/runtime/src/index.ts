@@ -4,9 +4,11 @@ export { ArrivingBytes } from "./bodies/arriving-bytes.ts";
 export { type Allowance, ByteBudget } from "./bodies/byte-budget.ts";
 export { FairGate, type FairGateOptions, type FairWork } from "./bodies/fair-gate.ts";
 export { parseForeignJson, readForeignJson } from "./bodies/foreign-json.ts";
+export { FormFile, type FormRules } from "./bodies/form-body.ts";
 export { allowanceOf, type BodyMeter, type BodyRules, incomingBodyOf } from "./bodies/incoming-body.ts";
 export { parseJsonBytes } from "./bodies/json-body.ts";
 export { endOfJsonString, guardJson, JsonGuard, OF_REQUESTS, type StringPlace } from "./bodies/json-guard.ts";
+export { stringLengthIn } from "./bodies/parse-in-slices.ts";
 export { loopTurns } from "./bodies/parse-in-turns.ts";
 export { parseRequest } from "./bodies/parse-request.ts";
 export { migrate } from "./database/migrate.ts";
@@ -21,9 +23,17 @@ export {
 } from "./database/postgres.ts";
 export { connectRedis, openRedis, type Redis, type RedisScript, redisScript } from "./database/redis.ts";
 export { RedisGate, type RedisGateMessages } from "./database/redis-gate.ts";
+export { isUuid, UUID, UUID_PATTERN } from "./database/uuid.ts";
 export { hasEntityTag } from "./http/entity-tag.ts";
 export type { MountPoint } from "./http/forward-request.ts";
-export { closeHttpApp, createHttpApp, drainHttpApp, pathOf, routeNotFound } from "./http/http-app.ts";
+export {
+  closeHttpApp,
+  createHttpApp,
+  drainHttpApp,
+  pathOf,
+  registerScope,
+  routeNotFound,
+} from "./http/http-app.ts";
 export { admitStranger, type ConnectionLimits, trustConnection } from "./http/open-connections.ts";
 export { LONGEST_PAGE, type Page, pageFields, pageOf, wholeNumber } from "./http/page-fields.ts";
 export { countHeader } from "./http/refuse-ambiguous.ts";

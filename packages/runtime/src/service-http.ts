@@ -1,10 +1,10 @@
 // Service HTTP is the internal port of a process: REST of its modules for the gateway, their OpenAPI parts, and the
 // platform's checks (alive, ready, metrics). Nothing here is public.
-
 import { randomUUID } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
+import { isUuid } from "./database/uuid.ts";
 import { closeHttpApp, createHttpApp, drainHttpApp } from "./http/http-app.ts";
 import { describeRoutes, type RestApi } from "./http/rest-api.ts";
 import { DESCRIBE_PATH, serveForwarded } from "./http/rest-mount.ts";
@@ -14,8 +14,6 @@ import { listenError } from "./process/listen.ts";
 import type { Logger } from "./process/logger.ts";
 import { REQUEST_ID_HEADER } from "./rpc/rpc-interceptors.ts";
 import type { Tracing } from "./telemetry/tracing.ts";
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 export interface ServiceHttpOptions {
   readonly host: string;
@@ -36,17 +34,20 @@ export async function startServiceHttp(options: ServiceHttpOptions) {
     // The gateway's id is kept, so that one request has one id everywhere.
     requestId: ({ headers }) => {
       const sent = headers[REQUEST_ID_HEADER];
-      return typeof sent === "string" && UUID.test(sent) ? sent : randomUUID();
+      return typeof sent === "string" && isUuid(sent) ? sent.toLowerCase() : randomUUID();
     },
   });
   registerOps(app, options.readiness, options.metrics);
-  const described: Record<string, object> = {};
   for (const { name, rest } of options.modules) {
     if (rest === undefined) continue;
-    described[name] = describeRoutes(rest);
     await serveForwarded(app, name, rest, options.trust);
   }
-  app.get(DESCRIBE_PATH, async () => described);
+  // On demand: most starts are never asked, and schemas of all routes need a tenth of a second.
+  app.get(DESCRIBE_PATH, async () =>
+    Object.fromEntries(
+      options.modules.flatMap(({ name, rest }) => (rest === undefined ? [] : [[name, describeRoutes(rest)]])),
+    ),
+  );
   try {
     await app.listen({ host: options.host, port: options.port });
   } catch (error) {

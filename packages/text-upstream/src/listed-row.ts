@@ -1,5 +1,4 @@
-// Row parts are the shared fields of upstreams' model lists, for all kinds of upstreams. An unusable value counts as
-// unknown.
+// Row parts parse the fields that the model lists of all kinds of upstreams share. An unusable value counts as unknown.
 import { type PicoUsd, parsePicoUsd } from "@gr/money";
 import { z } from "zod";
 import { withoutUnshown } from "./shown-name.ts";

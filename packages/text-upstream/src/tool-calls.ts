@@ -10,8 +10,15 @@ const OF_CLIENT: ReadonlySet<unknown> = new Set(["function_call", "custom_tool_c
 export const toolCalls: UpstreamKind["toolCalls"] = (usage, answer) => {
   const calls: Record<string, unknown> = {};
   const { output } = answer;
+  if (Array.isArray(output)) countItems(calls, output);
+  const tools = usage["server_tool_use"];
+  const counted = isObject(tools) ? tools[COUNTED.count] : undefined;
+  return counted == null ? calls : { ...calls, [COUNTED.call]: counted };
+};
+
+function countItems(calls: Record<string, unknown>, output: readonly unknown[]): void {
   const containers = new Set<unknown>();
-  for (const item of Array.isArray(output) ? output : []) {
+  for (const item of output) {
     const { type, status, action, container_id: container } = isObject(item) ? item : {};
     // A page that was opened or searched in has no fee.
     if (isObject(action) && type === "web_search_call" && (action["type"] ?? "search") !== "search") continue;
@@ -21,10 +28,7 @@ export const toolCalls: UpstreamKind["toolCalls"] = (usage, answer) => {
     if (typeof type !== "string" || !CALL.test(type) || OF_CLIENT.has(type) || status === "failed") continue;
     calls[type] = Number(calls[type] ?? 0) + 1;
   }
-  const tools = usage["server_tool_use"];
-  const counted = isObject(tools) ? tools[COUNTED.count] : undefined;
-  return counted == null ? calls : { ...calls, [COUNTED.call]: counted };
-};
+}
 
 function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -95,7 +95,7 @@ export function createCatalogEvents(log: Logger, metrics: Registry, sizes: Catal
     },
     textListingDoubted(upstream, had, has) {
       imports.inc({ result: "doubted" });
-      log.warn({ upstream, had, has }, "the text listing shrank a lot; it must stay so to be believed");
+      log.warn({ upstream, had, has }, "the text listing shrank a lot; the next listing must confirm it");
     },
     textSyncFailed(upstream, reason) {
       imports.inc({ result: "failed" });

@@ -4,51 +4,15 @@ import { HoldState } from "@gr/proto/billing";
 import { until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { createLogStore } from "./log/log-store.ts";
-import type { MediaProvider, Progress } from "./providers/provider.ts";
+import type { Progress } from "./providers/provider.ts";
 import { caller } from "./test/edge.ts";
+import { FilmQueue, film } from "./test/film-queue.ts";
 import { type MediaUnderTest, movesOf, PATIENT, startMedia } from "./test/start-media.ts";
 import { mp4Of } from "./test/videos.ts";
 
 const PATH = "/v1/compat/videos/generations";
 const fox = { model: "sandbox/video", prompt: "a fox" };
 const PATIENCE = { timeoutMs: 60_000 };
-
-/** A queue that ends its jobs at a test's command. */
-class FilmQueue {
-  submissions = 0;
-  cancelled = 0;
-  done = false;
-  /** Progress in a poll's answer. */
-  percent: number | undefined;
-  /** Answer to a submission; absent: the job waits in the queue. */
-  atOnce: (() => Promise<Progress>) | undefined;
-
-  readonly provider: MediaProvider = {
-    name: "queue",
-    kinds: {
-      video: {
-        mostAtOnce: 1,
-        submit: async () => {
-          this.submissions += 1;
-          return this.atOnce?.() ?? this.#pending();
-        },
-      },
-    },
-    poll: async () => (this.done ? film() : this.#pending()),
-    cancel: async () => {
-      this.cancelled += 1;
-    },
-  };
-
-  #pending(): Progress {
-    return { state: "pending", operation: { job: "1" }, pollAfterMs: 10, percent: this.percent };
-  }
-}
-
-const film = (): Progress => ({
-  state: "succeeded",
-  artifacts: [{ stream: [mp4Of()], type: "video/mp4" }],
-});
 
 let queue: FilmQueue;
 let media: MediaUnderTest;
@@ -181,6 +145,20 @@ describe("given up by its caller", () => {
     await media.restart();
     expect(await entryWith(body.id, "cancelled")).toMatchObject(cancelled);
     expect(queue.cancelled).toBe(1);
+  });
+
+  test("while its provider does not cancel, it keeps its hold to its end, and is charged; its file is not kept", async () => {
+    queue.isStubborn = true;
+    const { body } = await ask();
+    await until(async () => (await media.row())["operations"] !== null, PATIENCE);
+    expect(await remove(body.id)).toBe(202);
+    await until(() => queue.cancelled === 1, PATIENCE);
+    expect(media.billing.holds[0]).toMatchObject({ state: HoldState.OPEN });
+    expect((await media.logged(body.id)).body).toMatchObject({ status: "running", deleted: true });
+    queue.done = true;
+    expect(await entryWith(body.id, "succeeded")).toMatchObject({ deleted: true, cost: 0.2, data: [] });
+    expect(await media.files()).toEqual([]);
+    expect(media.billing.charged).toBe(2_000n);
   });
 
   test("too late, when the provider has made it, it is charged, and its file is not kept", async () => {

@@ -15,6 +15,21 @@ const count = (byDefault: number, most = Number.MAX_SAFE_INTEGER) =>
 /** The types of these settings are in the provider's definition only. */
 const providerSettings: object = Object.assign({}, ...mediaProviders.map(({ settings }) => settings.shape));
 
+/** @returns undefined if the text has another part than origins */
+function originsIn(text: string): ReadonlySet<string> | undefined {
+  const parts = text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+  const isOrigin = (part: string) => /^https?:\/\//.test(part) && URL.parse(part)?.origin === part;
+  return parts.every(isOrigin) ? new Set(parts) : undefined;
+}
+
+function refuseOrigins(context: { addIssue(message: string): void }): never {
+  context.addIssue("must be origins such as http://10.0.0.7:8080, separated by commas");
+  return z.NEVER;
+}
+
 export const mediaGenerationConfig = z.object({
   ...postgresConfig.shape,
   ...dataDirConfig.shape,
@@ -52,6 +67,15 @@ export const mediaGenerationConfig = z.object({
     .describe(
       "program that extracts the first picture of a video for its poster; without it only videos in AV1 have a poster ([why](decisions/0023-posters-by-sharp-or-a-program.md))",
     ),
+  WEBHOOK_PRIVATE_ORIGINS: z
+    .string()
+    .default("")
+    .transform((text, context) => originsIn(text) ?? refuseOrigins(context))
+    .meta({
+      description:
+        "receivers of webhooks in a private network, as `http://host:port`, separated by commas; all others must be in the public internet",
+      byDefault: "–",
+    }),
   MEDIA_RETENTION_DAYS: z.coerce
     .number()
     .int()

@@ -8,6 +8,7 @@ import { cutOtherConnections } from "./test/log-store.ts";
 import type { ScriptEntry } from "./test/scripted-server.ts";
 import { answerOf, movesOf } from "./test/start-media.ts";
 import { mp4Of } from "./test/videos.ts";
+import { startWebhookReceiver, type WebhookReceiver } from "./test/webhook-receiver.ts";
 
 /** An unknown outcome is released when its deadline has passed, and not before. */
 const SOON_OVERDUE = { MEDIA_TIMEOUT_MS: "8000" };
@@ -224,6 +225,31 @@ describe("kill -9 when the row has ended", () => {
 });
 
 describe("kill -9 while a video is made that nobody waits for", () => {
+  let receiver: WebhookReceiver;
+  let callbackUrl: string;
+  beforeEach(async () => {
+    receiver = await startWebhookReceiver();
+    callbackUrl = `${receiver.origin}/hook`;
+    await ring.stop();
+    ring = await CrashRing.start({ WEBHOOK_PRIVATE_ORIGINS: receiver.origin });
+  });
+  afterEach(() => receiver.close());
+
+  /** The end of the only job has reached its receiver, and there is one delivery of it. */
+  async function expectWebhook(type: string): Promise<void> {
+    const isDelivered = async () =>
+      (await ring.db.query("SELECT FROM webhook_delivery WHERE state = 'delivered'")).rowCount === 1;
+    await until(isDelivered, { timeoutMs: 60_000 });
+    const { rows } = await ring.db.query<{ id: string; job: string }>(
+      "SELECT webhook_delivery.id, generation.id AS job FROM webhook_delivery, generation",
+    );
+    expect(rows).toHaveLength(1);
+    expect(rows[0]?.id).toBe(rows[0]?.job);
+    expect(new Set(receiver.received.map(({ body }) => `${body.id} ${body.type}`))).toEqual(
+      new Set([`evt_${rows[0]?.id} ${type}`]),
+    );
+  }
+
   const job = { status: 200, body: { job: "7" } };
   const waiting = { status: 200, body: {} };
   const done = { status: 200, body: { b64_json: mp4Of().toString("base64") } };
@@ -250,7 +276,7 @@ describe("kill -9 while a video is made that nobody waits for", () => {
     ["its capture is asked for", (crash) => played(beforeCommitOf("capture"), crash)],
     ["its capture is answered", (crash) => played(afterCommitOf("capture"), crash)],
   ])("while %s: the next process ends it; made once, charged once, and its file is there", async (_, arm) => {
-    const next = await ring.crashAt(arm, { later: true });
+    const next = await ring.crashAt(arm, { later: true, callbackUrl });
     const entry = await ended(next);
     expect(entry).toMatchObject({ status: "succeeded", cost: 0.2, error: null });
     const name = String(entry.data[0].url).split("/").at(-1) ?? "";
@@ -260,13 +286,34 @@ describe("kill -9 while a video is made that nobody waits for", () => {
     expect(ring.hold()).toMatchObject({ state: HoldState.CAPTURED, chargedCredits: 2_000n });
     expect(ring.billing.charged).toBe(2_000n);
     expect(ring.methods().filter((method) => method === "POST")).toHaveLength(1);
+    await expectWebhook("video.completed");
+  });
+
+  test("while its webhook is sent: it is charged once, and the next process sends the webhook again", async () => {
+    const answer = Promise.withResolvers<number>();
+    receiver.status = answer.promise;
+    await ring.crashAt(
+      (crash) => {
+        ring.upstream.play(job, done);
+        void until(() => receiver.received.length === 1, { timeoutMs: 60_000 }).then(crash);
+      },
+      { later: true, callbackUrl },
+    );
+    receiver.status = 200;
+    answer.resolve(200);
+    // The lease of the dead process is over.
+    await ring.db.query("UPDATE webhook_delivery SET due_at = now() WHERE state = 'pending'");
+    await expectWebhook("video.completed");
+    expect(receiver.received).toHaveLength(2);
+    expect(ring.billing.charged).toBe(2_000n);
   });
 
   test("while it is submitted: never sent again, free, and what the provider billed is ours", async () => {
-    const next = await ring.crashAt((crash) => ring.upstream.play(crash, bill), { later: true });
+    const next = await ring.crashAt((crash) => ring.upstream.play(crash, bill), { later: true, callbackUrl });
     expect(await ended(next)).toMatchObject({ status: "failed", cost: 0, data: [] });
     expect(ring.hold()).toMatchObject({ state: HoldState.RELEASED, chargedCredits: 0n, costPicoUsd: 42n });
     expect(ring.methods()).toEqual(["POST", "GET"]);
+    await expectWebhook("video.failed");
   });
 
   function played(arm: (crash: () => Promise<void>) => void, crash: () => Promise<void>): void {

@@ -4,7 +4,17 @@ import { createBilling, createCatalogCopy } from "@gr/clients";
 import { PaidRequests } from "@gr/paid-request";
 import { BillingService, TextLogService } from "@gr/proto/billing";
 import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
-import { createReadyCheck, defineModule, type Module, openPool, startRounds } from "@gr/runtime";
+import {
+  createReadyCheck,
+  defineModule,
+  type Logger,
+  type Module,
+  openPool,
+  type Pool,
+  startRounds,
+  type Timer,
+} from "@gr/runtime";
+import type { Registry } from "prom-client";
 import { type MediaGenerationConfig, mediaGenerationConfig } from "./config.ts";
 import { createGenerationEvents } from "./generation/events.ts";
 import { FailingAccounts } from "./generation/failing-accounts.ts";
@@ -23,7 +33,8 @@ import { memoryBudgetOf } from "./memory-budget.ts";
 import { createPreviews } from "./previews/previews.ts";
 import { createArtifactReader } from "./providers/artifact.ts";
 import { configuredOrigins, createProviders } from "./providers/create-providers.ts";
-import { createOutbound } from "./providers/outbound.ts";
+import { createOutbound, type Outbound } from "./providers/outbound.ts";
+import { nameServerQueries } from "./providers/public-address.ts";
 import { mediaGenerationRest } from "./rest.ts";
 import { expireMedia } from "./retention/expire-media.ts";
 import { createRetentionEvents } from "./retention/retention-events.ts";
@@ -31,6 +42,11 @@ import { createRetentionStore } from "./retention/retention-store.ts";
 import { mediaGenerationRpc } from "./rpc.ts";
 import { createImageConverter } from "./storage/image-file.ts";
 import { type OpenStorage, openStorage } from "./storage/open-storage.ts";
+import { createCallbacks } from "./webhooks/callbacks.ts";
+import { createDeliveryStore } from "./webhooks/delivery-store.ts";
+import { createReceiverStore } from "./webhooks/receiver-store.ts";
+import { createWebhookEvents } from "./webhooks/webhook-events.ts";
+import { WebhookSender } from "./webhooks/webhook-sender.ts";
 
 const NAME = "media-generation";
 const schema = { name: "media_generation", migrations: join(import.meta.dirname, "../migrations") };
@@ -61,9 +77,12 @@ export function defineMediaGeneration(providersOf: typeof createProviders): Modu
       });
       // An address from a client is never fetched from our own hosts, not even from configured ones.
       const callersOutbound = createOutbound({ downloadSilenceMs: DOWNLOAD_SILENCE_MS });
+      const webhookOutbound = createOutbound({
+        trustedOrigins: config.WEBHOOK_PRIVATE_ORIGINS,
+        resolveAll: nameServerQueries(),
+      });
       const close = async () => {
-        await outbound.close();
-        await callersOutbound.close();
+        for (const each of [outbound, callersOutbound, webhookOutbound]) await each.close();
         await pool.end();
       };
       try {
@@ -110,8 +129,10 @@ export function defineMediaGeneration(providersOf: typeof createProviders): Modu
         });
         const publicBaseUrl = config.PUBLIC_BASE_URL;
         const generationLog = createLogStore(pool);
+        const webhooks = createWebhooks(pool, webhookOutbound, { log, metrics, clock });
         const rest = mediaGenerationRest({
           ...parts,
+          ...webhooks,
           billing,
           generationLog,
           texts: dial("billing", TextLogService),
@@ -137,12 +158,14 @@ export function defineMediaGeneration(providersOf: typeof createProviders): Modu
         const retention = createRetentionStore(pool);
         const days = config.MEDIA_RETENTION_DAYS;
         const rpc = mediaGenerationRpc({
-          ...{ storage, events, work, generationLog, publicBaseUrl },
+          ...{ storage, events, work, generationLog, publicBaseUrl, clock },
+          ...webhooks,
           ...{ retention, retentionDays: days, losses: requests.losses },
         });
         const removal = { retention, storage, clock, days, events: createRetentionEvents(log, metrics) };
         const expire = (stopping: AbortSignal) => expireMedia(removal, stopping);
-        return { rest, rpc, ...lifecycle({ ...parts, ...opened, requests, expire }, close) };
+        const { sender } = webhooks;
+        return { rest, rpc, ...lifecycle({ ...parts, ...opened, requests, expire, sender }, close) };
       } catch (error) {
         await close();
         throw error;
@@ -159,15 +182,28 @@ function limitsOf(config: MediaGenerationConfig): MediaLimits {
   };
 }
 
+function createWebhooks(
+  pool: Pool,
+  outbound: Outbound,
+  { log, metrics, clock }: { readonly log: Logger; readonly metrics: Registry; readonly clock: Timer },
+) {
+  const deliveries = createDeliveryStore(pool);
+  const receivers = createReceiverStore(pool);
+  const events = createWebhookEvents(log, metrics);
+  const sender = new WebhookSender({ deliveries, receivers, outbound, events, clock });
+  return { deliveries, receivers, callbacks: createCallbacks(receivers, outbound), sender };
+}
+
 type Parts = Pick<Parameters<typeof mediaGenerationRest>[0], "catalog" | "requests" | "events"> &
   OpenStorage & {
     readonly store: ReturnType<typeof createGenerationStore>;
     readonly clock: Parameters<typeof startRounds>[0]["clock"];
     readonly expire: (stopping: AbortSignal) => Promise<void>;
+    readonly sender: WebhookSender;
   };
 
 function lifecycle(
-  { catalog, requests, store, storage, unwritable, checkedForMs, events, clock, expire }: Parts,
+  { catalog, requests, store, storage, unwritable, checkedForMs, events, clock, expire, sender }: Parts,
   close: () => Promise<void>,
 ) {
   const writable = createReadyCheck({
@@ -181,8 +217,11 @@ function lifecycle(
     start: async () => {
       await catalog.start();
       requests.start();
+      sender.start();
       const every = { clock, pauseMs: SWEEP_EVERY_MS, failed: events.roundFailed };
-      const ends = [() => storage.sweep(), expire].map((round) => startRounds({ ...every, round }));
+      const ends = [() => storage.sweep(), expire, () => sender.sweep()].map((round) =>
+        startRounds({ ...every, round }),
+      );
       stopSweeping = () => Promise.all(ends.map((end) => end()));
     },
     ready: async () => {
@@ -197,6 +236,7 @@ function lifecycle(
     stop: async () => {
       await stopSweeping?.();
       await requests.stop();
+      await sender.stop();
       await catalog.stop();
       await close();
     },

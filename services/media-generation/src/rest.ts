@@ -12,6 +12,7 @@ import { ServiceError } from "@gr/proto";
 import {
   allowanceOf,
   type BodyRules,
+  type FormRules,
   type RestApi,
   type RestRequest,
   type RestRoute,
@@ -22,8 +23,7 @@ import { mediaAnswerSchema } from "./answer/media-answer.ts";
 import { sendText } from "./answer/send-text.ts";
 import type { GenerationEvents } from "./generation/events.ts";
 import type { MediaWork } from "./generation/media-work.ts";
-import { contentOf, inputSources } from "./inputs/input-sources.ts";
-import { acceptForms, MULTIPART } from "./inputs/multipart-form.ts";
+import { contentOf, INPUT_FIELDS, inputSources, MAX_PICTURE_BYTES } from "./inputs/input-sources.ts";
 import { generationAnswer, generationSchema } from "./log/log-answer.ts";
 import { readEntry } from "./log/log-query.ts";
 import { LOG_PATH, type LogDeps, logRoutes } from "./log/log-routes.ts";
@@ -38,14 +38,18 @@ import {
 import { type FinishedAnswer, generateMedia, quoteMedia } from "./request/generate-media.ts";
 import { imageRequests } from "./request/image-request.ts";
 import { canonicalText, type MediaRequest, type RequestKind } from "./request/request-kind.ts";
+import { VIDEOS_PATH, videoJobs } from "./request/video-job.ts";
 import { videoRequests } from "./request/video-request.ts";
 import { mediaRoute } from "./storage/media-routes.ts";
 import type { MediaStorage } from "./storage/media-storage.ts";
+import { videoOf, videoSchema } from "./videos/video-object.ts";
+import { videoRoutes } from "./videos/video-routes.ts";
+import { type DeliveryRouteDeps, deliveryRoutes } from "./webhooks/delivery-routes.ts";
 
 /** Size limit of a JSON body, in bytes. */
 const MAX_BODY_BYTES = 50 * 1024 * 1024;
 
-export interface RestDeps extends AcceptDeps, LogDeps {
+export interface RestDeps extends AcceptDeps, LogDeps, DeliveryRouteDeps {
   readonly storage: MediaStorage;
   readonly events: GenerationEvents;
   readonly work: MediaWork;
@@ -56,34 +60,37 @@ export interface RestDeps extends AcceptDeps, LogDeps {
 }
 
 export function mediaGenerationRest(deps: RestDeps): RestApi {
-  const { billing, maxFormBytes, maxInputBytes } = deps;
+  const { billing, maxInputBytes } = deps;
   const bodies = rulesOfPaidBodies({
     billing,
     spenderOf: ({ principal }) => normalKey(principal),
     mostBytes: maxInputBytes,
   });
-  const routes = [imageRequests, videoRequests].flatMap((asked) =>
-    asked.paths.flatMap((path) => [
-      generationRoute(deps, bodies, asked, path),
-      quoteRoute(deps, bodies, asked, path),
-    ]),
+  const generations = [imageRequests, videoRequests].flatMap((asked) =>
+    asked.paths.map((path) => generationRoute(deps, bodies, asked, path)),
   );
+  const quotes = [imageRequests, videoRequests, videoJobs].flatMap((asked) =>
+    asked.paths.map((path) => quoteRoute(deps, bodies, asked, path)),
+  );
+  const videos = [videoJobRoute(deps, bodies), ...videoRoutes(deps)];
   return {
     bodies,
-    setup: (scope) => acceptForms(scope, maxFormBytes),
-    routes: [...routes, ...logRoutes(deps), mediaRoute(deps.storage)],
+    routes: [
+      ...[...generations, ...quotes, ...videos],
+      ...[...logRoutes(deps), ...deliveryRoutes(deps), mediaRoute(deps.storage)],
+    ],
   };
 }
 
 function generationRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, path: string): RestRoute {
-  const { summary, schema, form, things } = asked;
+  const { summary, schema, things } = asked;
   return restRoute({
     method: "POST",
     path,
     summary,
     access: normalKey,
     body: schema,
-    otherBodies: { [MULTIPART]: form },
+    form: formRules(deps, asked),
     bodyLimit: MAX_BODY_BYTES,
     headers: { Prefer: `${RESPOND_ASYNC}: answer 202 as soon as the router has accepted the work` },
     responses: {
@@ -103,6 +110,43 @@ function generationRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, 
   });
 }
 
+function formRules({ maxFormBytes }: RestDeps, { form }: RequestKind): FormRules {
+  return { schema: form, maxBytes: maxFormBytes, maxFileBytes: MAX_PICTURE_BYTES, fileFields: INPUT_FIELDS };
+}
+
+/** Never waits for the video: the answer is the job, or the job of an earlier request with the same Idempotency-Key. */
+function videoJobRoute(deps: RestDeps, bodies: BodyRules): RestRoute {
+  const { summary, schema } = videoJobs;
+  return restRoute({
+    method: "POST",
+    path: VIDEOS_PATH,
+    summary,
+    access: normalKey,
+    body: schema,
+    form: formRules(deps, videoJobs),
+    bodyLimit: MAX_BODY_BYTES,
+    responses: {
+      200: { description: "The finished job of an earlier request with the same key", schema: videoSchema },
+      202: {
+        description: `The job is held and recorded; its id is also that of its entry at ${LOG_PATH}/{id}`,
+        schema: videoSchema,
+        headers: { Location: "Where the state of the job is found" },
+      },
+    },
+    handle: async (request: RestRequest<MediaRequest, unknown, Principal>) => {
+      const { caller, reply } = request;
+      const { parts, sender } = await readRequest(bodies, videoJobs, VIDEOS_PATH, request);
+      const accepted = await acceptMedia(deps, videoJobs, { ...parts, left: NEVER }, sender);
+      const [id, replayed, status] =
+        "answer" in accepted ? [accepted.replayed, true, 200] : [accepted.id, accepted.repeated, 202];
+      const entry = await readEntry(deps.generationLog, caller, id ?? sender.requestId);
+      reply.status(status).header("location", `${VIDEOS_PATH}/${entry.id}`);
+      if (replayed) reply.header("idempotency-replayed", "true");
+      return videoOf(entry, deps.publicBaseUrl);
+    },
+  });
+}
+
 /** Accepts the same body as the request itself. */
 function quoteRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, path: string): RestRoute {
   return restRoute({
@@ -111,7 +155,7 @@ function quoteRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, path:
     summary: "Cost of this request; the router reserves and sends nothing",
     access: normalKey,
     body: asked.schema,
-    otherBodies: { [MULTIPART]: asked.form },
+    form: formRules(deps, asked),
     bodyLimit: MAX_BODY_BYTES,
     responses: { 200: { description: "Price, or its upper limit", schema: quoteSchema } },
     handle: async ({ body, caller, http, reply }: RestRequest<MediaRequest, unknown, Principal>) => {
@@ -131,8 +175,44 @@ async function answerRequest(
   bodies: BodyRules,
   asked: RequestKind,
   path: string,
-  { body: fields, caller: principal, http, reply }: RestRequest<MediaRequest, unknown, Principal>,
+  request: RestRequest<MediaRequest, unknown, Principal>,
 ): Promise<object> {
+  const { caller: principal, http, reply } = request;
+  const { parts, sender } = await readRequest(bodies, asked, path, request);
+  if (prefersAsync(http.headers)) {
+    const accepted = await acceptMedia(deps, asked, { ...parts, left: NEVER }, sender);
+    return "answer" in accepted ? sendFinished(accepted, reply) : accept(deps, principal, accepted, reply);
+  }
+  refuseCallback(parts.fields);
+  const left = departureOf(reply);
+  const waits = { ...sender, gone: () => reply.raw.destroyed, asynchronous: false };
+  return deps.memory.during(principal.accountId, () =>
+    unlessLeft(left, reply, async () => {
+      const finished = await parts.allowance.during(() =>
+        generateMedia(deps, asked, { ...parts, left }, waits),
+      );
+      return finished === undefined ? reply.hijack() : sendFinished(finished, reply);
+    }),
+  );
+}
+
+/** @throws ServiceError for a client that waits, and names an address for the answer all the same */
+function refuseCallback({ callback_url: callback }: MediaRequest): void {
+  if (callback == null) return;
+  const message = `A webhook goes with Prefer: ${RESPOND_ASYNC} only: without it the answer of this request has the result.`;
+  throw new ServiceError("invalid_value", message, { param: "callback_url" });
+}
+
+/** Signal of a client that does not wait. */
+const NEVER = new AbortController().signal;
+
+/** Reads the parts of a request, its sender, and its claim. @throws ServiceError that names the field at fault */
+async function readRequest(
+  bodies: BodyRules,
+  asked: RequestKind,
+  path: string,
+  { body: fields, caller: principal, http, reply }: RestRequest<MediaRequest, unknown, Principal>,
+) {
   const { accountId, keyId } = principal;
   refuseAmountNames(http.body as object);
   const sources = inputSources(fields);
@@ -142,22 +222,9 @@ async function answerRequest(
     yield* contentOf(sources, work);
   };
   const claim = await claimOf(http.headers, path, principal, content, work);
-  const allowance = allowanceOf(http, reply, bodies);
-  const parts = { fields, sources, allowance };
-  const caller = { requestId: http.id, accountId, keyId, claim, maxCost: maxCostOf(http.headers) };
-  if (prefersAsync(http.headers)) {
-    const incoming = { ...parts, left: new AbortController().signal };
-    const accepted = await acceptMedia(deps, asked, incoming, caller);
-    return "answer" in accepted ? sendFinished(accepted, reply) : accept(deps, principal, accepted, reply);
-  }
-  const left = departureOf(reply);
-  const waits = { ...caller, gone: () => reply.raw.destroyed, asynchronous: false };
-  return deps.memory.during(accountId, () =>
-    unlessLeft(left, reply, async () => {
-      const finished = await allowance.during(() => generateMedia(deps, asked, { ...parts, left }, waits));
-      return finished === undefined ? reply.hijack() : sendFinished(finished, reply);
-    }),
-  );
+  const parts = { fields, sources, allowance: allowanceOf(http, reply, bodies) };
+  const sender = { requestId: http.id, accountId, keyId, claim, maxCost: maxCostOf(http.headers) };
+  return { parts, sender };
 }
 
 /** Returns a signal that aborts when the client disconnects. After the answer it has no effect. */

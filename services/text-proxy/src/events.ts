@@ -153,9 +153,9 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
       log.warn({ upstream, model, pauseMs }, "the upstream fails; other routes of this model are preferred");
     },
     breakerClosed: (upstream, model) => log.info({ upstream, model }, "the upstream answers again"),
-    refused: (order, upstream, status, { error, ourFault }) => {
+    refused: (order, upstream, status, { error, isOurFault }) => {
       outcomes.inc({ outcome: "refused" });
-      if (ourFault) {
+      if (isOurFault) {
         keyRefused.inc({ upstream });
         log.error({ requestId: order.id, upstream, status }, "our upstream key is refused");
       } else if (status >= 500) {
@@ -197,7 +197,7 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
     notTrusted: (order, cost, trusted) => {
       notTrusted.inc();
       const amounts = { cost: formatPicoUsd(cost), trusted: formatPicoUsd(trusted) };
-      log.error({ ...named(order), ...amounts }, "an upstream bills more than can be believed");
+      log.error({ ...named(order), ...amounts }, "an upstream bills more than the trusted cost");
     },
     notKept: () => notKept.inc(),
     replayed: () => replayed.inc(),

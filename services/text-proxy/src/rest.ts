@@ -144,6 +144,7 @@ function quoteRoute(deps: TextDeps, api: TextApi, body: z.ZodType) {
     summary: "Highest possible cost of this request; the router reserves and sends nothing",
     body,
     bodyAs: "bytes",
+    longStrings: "cut",
     bodyLimit: BODY_LIMIT,
     responses: {
       200: { description: "The bound", schema: quoteSchema },
@@ -165,6 +166,7 @@ function textRoute(
     summary,
     body,
     bodyAs: "bytes",
+    longStrings: "cut",
     bodyLimit: BODY_LIMIT,
     ...(api === "chat" ? { headers: { [CONTINUE_HEADER]: CONTINUE_WORDS } } : {}),
     responses: {

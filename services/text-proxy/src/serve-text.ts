@@ -29,7 +29,13 @@ import { type HoldSize, holdSizeOf, inputBound } from "./request/hold-size.ts";
 import { extrasCostOf, pricedRoutes, rateTermsOf } from "./request/price-effects.ts";
 import { withAdvice } from "./request/refused-for-money.ts";
 import type { TextOrder } from "./request/text-order.ts";
-import { readTextRequest, TEXT_PATHS, type TextApi, type TextRequest } from "./request/text-request.ts";
+import {
+  mayHaveMarks,
+  readTextRequest,
+  TEXT_PATHS,
+  type TextApi,
+  type TextRequest,
+} from "./request/text-request.ts";
 import { STREAM_HEADERS } from "./stream/client-stream.ts";
 import type { TextKinds } from "./text-kinds.ts";
 import { chooseRoutes } from "./upstream/choose-routes.ts";
@@ -72,7 +78,8 @@ export async function serveText(
 ): Promise<unknown> {
   const began = performance.now();
   const { accountId, keyId } = principal;
-  const request = readTextRequest(api, requireBytes(http.body));
+  const reading = readRequest(api, accountId, http);
+  const request = reading instanceof Promise ? await reading : reading;
   const content = () => [request.bytes];
   const claim = await claimOf(http.headers, TEXT_PATHS[api], principal, content, { owner: accountId });
   const maxCost = maxCostOf(http.headers);
@@ -132,17 +139,30 @@ export async function serveText(
  * Returns the largest cost of a request. Nothing is held or sent. @throws ServiceError for
  * each refusal of the request itself
  */
-export function quoteText(
+export async function quoteText(
   deps: TextDeps,
   api: TextApi,
   { accountId }: Principal,
   http: FastifyRequest,
-): object {
-  const request = readTextRequest(api, requireBytes(http.body));
+): Promise<object> {
+  const request = await readRequest(api, accountId, http);
   const target = findTarget(deps, request, accountId);
   const credits = boundOf(sizeOf(request, target));
   const { model, priceVersion } = target;
   return quoteRecord({ model: model.id, credits, isExact: credits === 0n, priceVersion });
+}
+
+/** @returns no promise for a short request. @throws as readTextRequest */
+function readRequest(
+  api: TextApi,
+  owner: string,
+  { body }: FastifyRequest,
+): TextRequest | Promise<TextRequest> {
+  const bytes = requireBytes(body);
+  const marks = mayHaveMarks(bytes, { owner });
+  return marks instanceof Promise
+    ? marks.then((hasMarks) => readTextRequest(api, bytes, hasMarks))
+    : readTextRequest(api, bytes, marks);
 }
 
 function boundOf({ credits, mostCredits }: HoldSize): Credits {

@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import pg from "pg";
 
 const HEADER =
-  "-- What the migrations add up to; functions are in sql/. Made from pg_catalog by a test; UPDATE_SCHEMA=1 rewrites it.";
+  "-- Schema after all migrations; functions are in sql/. A test writes it from pg_catalog with UPDATE_SCHEMA=1.";
 /** Tables of the migration runner. */
 const NOT_OURS = "'schema_migration', 'schema_functions'";
 

@@ -1,5 +1,6 @@
-// Billing for the tests of other modules: the whole BillingService on LedgerModel, in memory. A test may look at its holds
-// and its log, and may make it wait, fail or lose an answer. The history test of billing proves that it answers as the real one.
+// FakeBilling owns the whole BillingService in memory, for the tests of other modules. A test may look at its holds and its log,
+// and may make it wait, fail or lose an answer. The history test of billing proves that it answers like the real service.
+
 import { create } from "@bufbuild/protobuf";
 import {
   BillingService,
@@ -16,30 +17,11 @@ import {
 } from "@gr/proto/billing";
 import { type Clock, defineModule, implement, type Module, type RpcService, systemClock } from "@gr/runtime";
 import { z } from "zod";
-import { type FakeHold, FakeLedger } from "./fake-ledger.ts";
-import type { LedgerModel } from "./ledger-model.ts";
+import { type FakeHold, FakeLedger, type FakeLedgerOptions } from "./fake-ledger.ts";
 
-/** One operation of a Post, or another call. What it does not have is empty, zero or undefined. */
+/** One operation of a Post, or another call. An absent field is empty, zero or undefined. */
 export interface BillingCall {
-  readonly kind:
-    | "place"
-    | "capture"
-    | "release"
-    | "extend"
-    | "nextAttempt"
-    | "keepAnswer"
-    | "judgeClaim"
-    | "checkSpender"
-    | "readAnswer"
-    | "openAccount"
-    | "setSuspended"
-    | "putSpender"
-    | "putDeposit"
-    | "putAdjustment"
-    | "getCredits"
-    | "listHolds"
-    | "leaseExpiredHolds"
-    | "verifyLedger";
+  readonly kind: keyof typeof BillingService.method | NonNullable<Operation["operation"]["case"]>;
   readonly holdId: string;
   readonly accountId: string;
   readonly credits: bigint;
@@ -51,47 +33,29 @@ export interface BillingCall {
   readonly spender: Spender | undefined;
 }
 
-export interface FakeBillingOptions {
-  readonly clock?: Clock;
-  /** Requests to free models that an account may make a day; absent = no limit. */
-  readonly freeLimit?: number;
-  /** What accounts have that nobody opened; such accounts and their spenders are refused when it is absent. */
-  readonly credit?: bigint;
-}
+export type FakeBillingOptions = Partial<FakeLedgerOptions>;
 
-const NOTHING: Omit<BillingCall, "kind"> = {
-  holdId: "",
-  accountId: "",
-  credits: 0n,
-  cost: 0n,
-  reason: ReleaseReason.UNSPECIFIED,
-  deadlineAt: 0n,
-  attempt: 0,
-  provider: "",
-  spender: undefined,
-};
 const DONE: ReadonlySet<OutcomeCode> = new Set([OutcomeCode.DONE, OutcomeCode.ALREADY_RESOLVED]);
 
 export class FakeBilling {
-  /** All that was carried out, in order: not what was refused, and nothing about holds that do not exist. */
+  /** Calls that were carried out, in order: no refused operation, and none on an unknown hold. */
   readonly calls: BillingCall[] = [];
   /** The log of text requests, as it was written. */
   readonly textLines: TextLine[] = [];
-  /** Runs before a call is carried out, for each of its operations. A rejection fails the whole call, nothing of it is done. */
+  /** Runs before a call is carried out, for each of its operations. A rejection fails the whole call, and nothing of it is done. */
   before: (call: BillingCall) => Promise<void> = async () => undefined;
-  /** Runs when the call was carried out, before its answer. A rejection is what the caller gets instead. */
+  /** Runs between a call and its answer. A rejection replaces the answer. */
   after: (call: BillingCall) => Promise<void> = async () => undefined;
-  /** Of places whose claim is free; anything but DONE refuses. */
+  /** Answer to places with a free claim or without one; DONE = the ledger decides. */
   placeOutcome: OutcomeCode = OutcomeCode.DONE;
-  readonly #clock: Clock;
-  readonly #ledger: FakeLedger;
   readonly service: RpcService;
-  /** The service as a module of its own, for a process of the module under test. */
+  /** A module of this service alone, for a process of the module under test. */
   readonly module: Module;
+  readonly #ledger: FakeLedger;
 
   constructor(options: FakeBillingOptions = {}) {
-    this.#clock = options.clock ?? systemClock;
-    this.#ledger = new FakeLedger({ ...options, clock: this.#clock });
+    const clock: Clock = options.clock ?? systemClock;
+    this.#ledger = new FakeLedger({ ...options, clock });
     this.service = this.#serve();
     this.module = defineModule({
       name: "billing",
@@ -101,8 +65,9 @@ export class FakeBilling {
     });
   }
 
-  get model(): LedgerModel {
-    return this.#ledger.model;
+  /** Booked costs that no charge pays, in pico. */
+  get lost(): bigint {
+    return this.#ledger.memory.lost;
   }
 
   /** Oldest first. */
@@ -114,7 +79,7 @@ export class FakeBilling {
     return this.holds.filter(({ state }) => state === HoldState.OPEN);
   }
 
-  /** Of all accounts together, in credits. */
+  /** Charges of all accounts, in credits. */
   get charged(): bigint {
     return this.holds.reduce((sum, { chargedCredits }) => sum + chargedCredits, 0n);
   }
@@ -123,23 +88,23 @@ export class FakeBilling {
     return this.#ledger.hold(holdId);
   }
 
-  /** UNSPECIFIED when there is none. */
+  /** UNSPECIFIED if there is no such hold. */
   state(holdId: string): HoldState {
     return this.hold(holdId)?.state ?? HoldState.UNSPECIFIED;
   }
 
-  /** What was carried out about one hold. */
+  /** Calls on one hold that were carried out. */
   callsOf(holdId: string): BillingCall[] {
     return this.calls.filter((call) => call.holdId === holdId);
   }
 
-  /** The answer that was kept, as text. */
+  /** The kept answer, as text. */
   keptOf(holdId: string): { contentType: string; body: string } | undefined {
     const kept = this.hold(holdId)?.kept;
     return kept && { contentType: kept.contentType, body: Buffer.from(kept.body).toString() };
   }
 
-  /** A key of an account may spend this much in its life. */
+  /** Sets the spend limit of a key, for its lifetime. */
   cap(accountId: string, spenderId: string, capCredits: bigint): void {
     const revision = (this.#ledger.spenders.get(spenderId)?.revision ?? 0n) + 1n;
     const fields = { name: "capped", period: SpendPeriod.LIFETIME, active: true, revision };
@@ -147,29 +112,18 @@ export class FakeBilling {
     this.#ledger.putSpender(create(SpenderSchema, { ...fields, accountId, spenderId, capCredits }));
   }
 
-  /** Somebody else gives an open hold up. */
+  /** Another process releases an open hold, without an outcome. */
   giveUp(holdId: string): void {
-    const hold = this.hold(holdId);
-    if (hold === undefined) throw new RangeError(`there is no hold ${holdId}`);
-    this.model.apply({ kind: "abandon", hold: hold.number, cost: 0n }, this.#clock.now());
+    this.#ledger.giveUp(holdId);
   }
 
-  /** Time passes for this hold only, until its deadline is past. */
+  /** Time passes for this hold alone, until its deadline is past. */
   expire(holdId: string): void {
-    this.#ledger.change(holdId, { deadlineAt: BigInt(this.#clock.now() - 1) });
-  }
-
-  async #run<Answer>(call: Partial<BillingCall> & Pick<BillingCall, "kind">, answer: () => Answer) {
-    const made = { ...NOTHING, ...call };
-    await this.before(made);
-    const answered = answer();
-    this.calls.push(made);
-    await this.after(made);
-    return answered;
+    this.#ledger.expire(holdId);
   }
 
   async #post({ operations }: PostRequest) {
-    const calls = operations.map(callOf);
+    const calls = operations.map(({ operation }) => callOf(operation.case, operation.value));
     for (const call of calls) await this.before(call);
     const outcomes = this.#ledger.post(operations, this.placeOutcome);
     const done = calls.filter((_, index) => DONE.has(outcomes[index]?.code ?? OutcomeCode.UNSPECIFIED));
@@ -180,70 +134,67 @@ export class FakeBilling {
 
   #serve(): RpcService {
     const ledger = this.#ledger;
+    const logged =
+      <Request extends object, Answer>(kind: BillingCall["kind"], answer: (request: Request) => Answer) =>
+      async (request: Request): Promise<Answer> => {
+        const call = callOf(kind, request);
+        await this.before(call);
+        const answered = answer(request);
+        this.calls.push(call);
+        await this.after(call);
+        return answered;
+      };
+    const done = <Request>(act: (request: Request) => void) => {
+      return (request: Request) => {
+        act(request);
+        return {};
+      };
+    };
     return implement(BillingService, {
       post: (request) => this.#post(request),
-      openAccount: ({ accountId }) =>
-        this.#run({ kind: "openAccount", accountId }, () => {
-          ledger.openAccount(accountId);
-          return {};
+      openAccount: logged(
+        "openAccount",
+        done(({ accountId }) => ledger.openAccount(accountId)),
+      ),
+      setSuspended: logged(
+        "setSuspended",
+        done(({ accountId, suspended }) => ledger.setSuspended(accountId, suspended)),
+      ),
+      putSpender: logged(
+        "putSpender",
+        done(({ spender }) => ledger.putSpender(spender ?? create(SpenderSchema))),
+      ),
+      putDeposit: logged(
+        "putDeposit",
+        done((request) => ledger.putDeposit(request)),
+      ),
+      putAdjustment: logged(
+        "putAdjustment",
+        done((request) => ledger.putAdjustment(request)),
+      ),
+      keepAnswer: logged(
+        "keepAnswer",
+        done((request) => ledger.keepAnswer(request)),
+      ),
+      judgeClaim: logged("judgeClaim", (request) => ({ outcome: ledger.judgeClaim(request) })),
+      checkSpender: logged("checkSpender", (request) => ({ outcome: ledger.checkSpender(request) })),
+      readAnswer: logged("readAnswer", ({ accountId, holdId }) => {
+        const { contentType, body } = ledger.readAnswer(accountId, holdId) ?? {};
+        return contentType === undefined || body === undefined ? {} : { answer: { contentType, body } };
+      }),
+      getCredits: logged("getCredits", (request) => ledger.getCredits(request)),
+      listHolds: logged("listHolds", (request) => {
+        const { holds, hasMore } = ledger.listHolds(request);
+        return { holds: holds.map(({ kept: _, ...hold }) => hold), hasMore };
+      }),
+      leaseExpiredHolds: logged("leaseExpiredHolds", (request) => ({
+        holds: ledger.leaseExpired(request).map(({ kept, ...hold }) => {
+          if (kept === undefined) return hold;
+          const { credits, costPicoUsd } = kept;
+          return { ...hold, kept: { credits, costPicoUsd } };
         }),
-      setSuspended: ({ accountId, suspended }) =>
-        this.#run({ kind: "setSuspended", accountId }, () => {
-          ledger.setSuspended(accountId, suspended);
-          return {};
-        }),
-      putSpender: ({ spender }) =>
-        this.#run({ kind: "putSpender", accountId: spender?.accountId ?? "", spender }, () => {
-          if (spender === undefined) throw new Error("PutSpender without a spender");
-          ledger.putSpender(spender);
-          return {};
-        }),
-      putDeposit: (request) =>
-        this.#run({ kind: "putDeposit", accountId: request.accountId, credits: request.credits }, () => {
-          ledger.putDeposit(request);
-          return {};
-        }),
-      putAdjustment: (request) =>
-        this.#run({ kind: "putAdjustment", accountId: request.accountId, credits: request.credits }, () => {
-          ledger.putAdjustment(request);
-          return {};
-        }),
-      keepAnswer: (request) => {
-        const { holdId, credits, costPicoUsd: cost } = request;
-        return this.#run({ kind: "keepAnswer", holdId, credits, cost }, () => {
-          ledger.keepAnswer(request);
-          return {};
-        });
-      },
-      judgeClaim: (request) =>
-        this.#run({ kind: "judgeClaim", accountId: request.accountId }, () => ({
-          outcome: ledger.judgeClaim(request),
-        })),
-      checkSpender: (request) =>
-        this.#run({ kind: "checkSpender", accountId: request.accountId }, () => ({
-          outcome: ledger.checkSpender(request),
-        })),
-      readAnswer: ({ accountId, holdId }) =>
-        this.#run({ kind: "readAnswer", accountId, holdId }, () => {
-          const kept = ledger.readAnswer(accountId, holdId);
-          return kept === undefined ? {} : { answer: { contentType: kept.contentType, body: kept.body } };
-        }),
-      getCredits: (request) =>
-        this.#run({ kind: "getCredits", accountId: request.accountId }, () => ledger.getCredits(request)),
-      listHolds: (request) =>
-        this.#run({ kind: "listHolds", accountId: request.accountId }, () => {
-          const { holds, hasMore } = ledger.listHolds(request);
-          return { holds: holds.map(messageOf), hasMore };
-        }),
-      leaseExpiredHolds: (request) =>
-        this.#run({ kind: "leaseExpiredHolds" }, () => ({
-          holds: ledger.leaseExpired(request).map((hold) => {
-            const { kept } = hold;
-            const { credits, costPicoUsd } = kept ?? NO_AMOUNTS;
-            return { ...messageOf(hold), ...(kept === undefined ? {} : { kept: { credits, costPicoUsd } }) };
-          }),
-        })),
-      verifyLedger: () => this.#run({ kind: "verifyLedger" }, () => this.#report()),
+      })),
+      verifyLedger: logged("verifyLedger", () => this.#report()),
     });
   }
 
@@ -287,60 +238,33 @@ export class FakeBilling {
     });
   }
 
-  /** Without a difference: there is nothing to compare the model with. */
+  /** Without a difference: there are no other books to compare these with. */
   #report() {
     const { holds } = this;
     const captured = holds.filter(({ state }) => state === HoldState.CAPTURED);
     const cost = captured.reduce((sum, { costPicoUsd }) => sum + costPicoUsd, 0n);
+    const accounts = [...this.#ledger.memory.accounts.values()].filter(({ seq }) => seq > 0);
     return {
       differences: [],
-      accounts: BigInt(this.model.accounts.length),
+      accounts: BigInt(accounts.length),
       holds: BigInt(holds.length),
       openHolds: BigInt(this.openHolds.length),
       chargedCredits: this.charged,
       chargedCostPicoUsd: `${cost}`,
-      lostCostPicoUsd: `${this.model.lost}`,
+      lostCostPicoUsd: `${this.lost}`,
     };
   }
 }
 
-const NO_AMOUNTS = { credits: 0n, costPicoUsd: 0n };
+type Fields = Omit<BillingCall, "kind" | "cost"> & { readonly costPicoUsd: bigint };
 
-/** A hold as the contract says it. */
-function messageOf({
-  kept: _,
-  claim: __,
-  number: ___,
-  leasedUntil: ____,
-  releaseReason: _____,
-  ...hold
-}: FakeHold) {
-  return hold;
-}
-
-function callOf({ operation }: Operation): BillingCall {
-  switch (operation.case) {
-    case "place": {
-      const { holdId, accountId, credits, deadlineAt, provider } = operation.value;
-      return { ...NOTHING, kind: "place", holdId, accountId, credits, deadlineAt, provider, attempt: 1 };
-    }
-    case "capture": {
-      const { holdId, credits, costPicoUsd: cost } = operation.value;
-      return { ...NOTHING, kind: "capture", holdId, credits, cost };
-    }
-    case "release": {
-      const { holdId, reason, costPicoUsd: cost } = operation.value;
-      return { ...NOTHING, kind: "release", holdId, reason, cost };
-    }
-    case "extend": {
-      const { holdId, credits, deadlineAt } = operation.value;
-      return { ...NOTHING, kind: "extend", holdId, credits, deadlineAt };
-    }
-    case "nextAttempt": {
-      const { holdId, attempt, provider, costPicoUsd: cost, deadlineAt } = operation.value;
-      return { ...NOTHING, kind: "nextAttempt", holdId, attempt, provider, cost, deadlineAt };
-    }
-    default:
-      throw new Error("an operation without a kind");
-  }
+function callOf(kind: BillingCall["kind"] | undefined, request: object = {}): BillingCall {
+  if (kind === undefined) throw new Error("The operation has no kind.");
+  const fields: Partial<Fields> = request;
+  const { spender, holdId = "", accountId = spender?.accountId ?? "", credits = 0n } = fields;
+  const { costPicoUsd: cost = 0n, deadlineAt = 0n, provider = "" } = fields;
+  const { attempt = kind === "place" ? 1 : 0 } = fields;
+  const reason =
+    kind === "release" ? (fields.reason ?? ReleaseReason.UNSPECIFIED) : ReleaseReason.UNSPECIFIED;
+  return { kind, holdId, accountId, credits, cost, reason, deadlineAt, attempt, provider, spender };
 }

@@ -1,8 +1,6 @@
-// What billing should do, as a model, and a billing service on that model for the tests of other modules. The tests of
-// billing hold both equal to the real one.
-export type { ModelAnswer, ModelClaim } from "./claim-model.ts";
+// Front door: billing in memory for the tests of other modules. Both parts decide by `@gr/ledger`, and the tests of billing
+// hold them equal to the real service.
 export { type BillingCall, FakeBilling, type FakeBillingOptions } from "./fake-billing.ts";
 export type { FakeHold } from "./fake-ledger.ts";
-export { type Period, type SpenderFields, windowEnd, windowStart } from "./hold-model.ts";
-export { LedgerModel, type LedgerOperation, type LedgerOutcome } from "./ledger-model.ts";
-export { outcomeMessage } from "./outcome-message.ts";
+export { MemoryLedger } from "./memory-ledger.ts";
+export { claimOf, outcomeMessage } from "./messages.ts";

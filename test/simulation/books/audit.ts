@@ -1,16 +1,8 @@
-// Independent books of a history: told what was committed, they work out on their own what is right, and every
-// difference is a violation. They know nothing of LedgerModel, so that an error would have to be made twice.
+// Audit owns independent books of a history: they compute the right result of each commit, and each difference is a violation.
+// They share no code with `@gr/ledger`, so only an error in both stays unnoticed.
 import { smaller } from "@gr/money";
 import { DepositStatus } from "@gr/proto/billing";
-import {
-  DONE,
-  type Extend,
-  type Next,
-  type Outcome,
-  type Place,
-  type Resolution,
-  type SpenderFields,
-} from "../ledger/operation.ts";
+import type { Extend, Next, Outcome, Place, Resolution, SpenderFields } from "../ledger/operation.ts";
 import { CLAIM_LIFETIME_MS } from "../world/timing.ts";
 import { Violation } from "../world/violation.ts";
 import { windowStartOf } from "./window.ts";
@@ -316,13 +308,13 @@ export class Audit {
       hold.window.used += charge;
       account.held -= hold.amount;
       account.charged += charge;
-      return { verdict: DONE.code, loss: captures ? 0n : operation.cost };
+      return { verdict: "done", loss: captures ? 0n : operation.cost };
     }
     const again = captures
       ? hold.state === "captured" && hold.charge === charge && hold.cost === operation.cost
       : hold.state === "released";
     return {
-      verdict: again ? DONE.code : "already resolved",
+      verdict: again ? "done" : "already resolved",
       loss: bookLate(present(hold.attempts.at(-1)), operation.cost),
     };
   }

@@ -322,7 +322,7 @@ function checkClaims({ audit }: Ledger, requests: readonly Request[]): void {
 }
 
 /** I2, I5, from the holds alone. */
-function checkTotals({ audit, model }: Ledger): void {
+function checkTotals({ audit, books }: Ledger): void {
   audit.accounts.forEach(({ charged, held }, index) => {
     let charges = 0n;
     for (const { place, charge } of audit.holds.values()) if (place.account === index) charges += charge;
@@ -332,10 +332,10 @@ function checkTotals({ audit, model }: Ledger): void {
         `account ${index}: ${charged} charged, ${held} held, holds say ${charges} and none`,
       );
     }
-    checkSums(model, audit, index);
+    checkSums(books, audit, index);
   });
   audit.spenders.forEach(({ account }, index) => {
-    checkSums(model, audit, account, index);
+    checkSums(books, audit, account, index);
   });
 }
 

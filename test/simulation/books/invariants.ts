@@ -2,8 +2,10 @@
 // of the research that the design rests on; I13 is who pays, I14 how much, I15 and I16 are of media, I17 and I18 of text.
 // This file and end-of-history.ts are all that can fail a history,
 // apart from a defect of the code or of the simulation.
-import type { LedgerModel } from "@gr/ledger-model";
+import { findBudget } from "@gr/ledger";
+import type { MemoryLedger } from "@gr/ledger-model";
 import { PICO_PER_CREDIT, type PicoUsd } from "@gr/money";
+import { idOf } from "../ledger/ids.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Extend, Next, Outcome, Place, Resolution } from "../ledger/operation.ts";
 import { Violation } from "../world/violation.ts";
@@ -109,16 +111,16 @@ export function checkResolution(
 
 /** After each operation: what it touched, in the ledger and in the audit. */
 export function checkSums(
-  model: LedgerModel,
+  books: MemoryLedger,
   audit: Audit,
   account: number,
   spender?: number,
   loss = 0n,
 ): void {
-  const booked = present(model.accounts[account]);
+  const booked = books.account(idOf(account));
   const right = audit.account(account);
-  if (booked.deposited !== right.deposited || booked.charged !== right.charged) {
-    const sums = `${booked.deposited} - ${booked.charged} instead of ${right.deposited} - ${right.charged}`;
+  if (booked.credited !== right.deposited || booked.debited !== right.charged) {
+    const sums = `${booked.credited} - ${booked.debited} instead of ${right.deposited} - ${right.charged}`;
     throw violated("I2", `account ${account} has ${sums}`);
   }
   if (booked.held !== right.held) {
@@ -126,10 +128,11 @@ export function checkSums(
   }
   if (loss !== 0n) throw violated("I1", `a loss of ${loss} pico was booked that is none`);
   if (spender === undefined) return;
-  const { window } = present(model.spenders[spender]);
+  const budget = present(findBudget(booked, idOf(spender)));
+  const { used, held } = budget.totals.get(budget.window) ?? { used: 0n, held: 0n };
   const { window: rightWindow } = audit.spender(spender);
-  if (window.held !== rightWindow.held || window.used !== rightWindow.used) {
-    const numbers = `used ${window.used}, held ${window.held}`;
+  if (held !== rightWindow.held || used !== rightWindow.used) {
+    const numbers = `used ${used}, held ${held}`;
     const rightNumbers = `used ${rightWindow.used}, held ${rightWindow.held}`;
     throw violated("I5", `the window of key ${spender} says ${numbers} instead of ${rightNumbers}`);
   }

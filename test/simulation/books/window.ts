@@ -1,6 +1,6 @@
-// When the spend window of a moment began, by plain arithmetic on days: written apart from the model's, so that both
-// would have to be wrong in the same way.
-import type { Period } from "@gr/ledger-model";
+// Start and end of the spend window of a moment, by arithmetic on days. The code is independent of the ledger's, so only an
+// error in both stays unnoticed.
+import type { Period } from "@gr/ledger";
 
 const DAY_MS = 86_400_000;
 /** 1970-01-05 was a Monday. */

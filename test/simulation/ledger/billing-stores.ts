@@ -1,4 +1,4 @@
-// What stands where billing's SQL stands: the stores that its service is made of, over the ledger of the history.
+// BillingStores owns the stores of one billing process, over the ledger of the history. In production they are SQL.
 import {
   type AccountStore,
   type AdjustmentStore,
@@ -11,13 +11,13 @@ import {
   type HoldStore,
   invalid,
   type Lease,
-  NO_REFUSAL,
   type Posted,
   type ReadSpendNumbers,
   type Spender,
   type SpendNumbers,
 } from "@gr/billing/simulated";
-import type { LedgerOutcome } from "@gr/ledger-model";
+import type { Outcome as LedgerOutcome } from "@gr/ledger";
+import { outcomeMessage } from "@gr/ledger-model";
 import { DepositStatus } from "@gr/proto/billing";
 import { present } from "../books/audit.ts";
 import { windowEndOf } from "../books/window.ts";
@@ -38,8 +38,6 @@ const STATUSES = {
 export class BillingTables {
   readonly ledger: Ledger;
   readonly deposits = new Map<string, Deposit>();
-  /** By spender. */
-  readonly revisions = new Map<string, bigint>();
   /** The ids under which holds were placed. */
   readonly holdIds = new Map<number, string>();
 
@@ -77,22 +75,23 @@ export class BillingStores {
       }
     });
 
-  #posted({ code, earlierHold, held, ...refusal }: LedgerOutcome): Posted {
+  #posted(outcome: LedgerOutcome): Posted {
+    const { refusal, earlierHoldId, held } = outcome;
+    const { code } = outcomeMessage(outcome);
     if (held !== undefined) return { code, held };
-    if (earlierHold !== undefined)
-      return { code, earlierHoldId: present(this.#tables.holdIds.get(earlierHold)) };
-    const { inFlight, available, cap, period, resetsAt, expiresAt } = refusal;
-    if (available === undefined) return { code };
+    if (earlierHoldId !== undefined) {
+      return { code, earlierHoldId: present(this.#tables.holdIds.get(numberOf(earlierHoldId))) };
+    }
+    if (refusal === undefined) return { code };
+    const { inFlight, available, budget, resetsAt, expiresAt, suspended } = refusal;
     return {
       code,
       refusal: {
-        ...NO_REFUSAL,
-        inFlight: inFlight ?? false,
-        available,
-        cap: cap ?? 0n,
-        period,
-        resetsAt: BigInt(resetsAt ?? 0),
-        expiresAt: BigInt(expiresAt ?? 0),
+        ...{ inFlight, available, suspended },
+        cap: budget?.limit ?? 0n,
+        period: budget?.period,
+        resetsAt: BigInt(resetsAt),
+        expiresAt: BigInt(expiresAt),
       },
     };
   }
@@ -111,15 +110,9 @@ export class BillingStores {
   };
 
   #putSpender({ id, cap, period, expiresAt, active, revision }: Spender): void {
-    const { revisions } = this.#tables;
-    if ((revisions.get(id) ?? 0n) > revision) throw invalid("spender.revision", "A newer one is stored");
-    revisions.set(id, revision);
-    this.#ledger.putSpender(numberOf(id), {
-      cap: cap ?? undefined,
-      period,
-      expiresAt: expiresAt?.getTime(),
-      active,
-    });
+    const fields = { cap: cap ?? undefined, period, expiresAt: expiresAt?.getTime(), active };
+    if (this.#ledger.putSpender(numberOf(id), fields, revision)) return;
+    throw invalid("spender.revision", "A newer one is stored");
   }
 
   #putDeposit(deposit: Deposit): void {
@@ -127,9 +120,8 @@ export class BillingStores {
     const { deposits } = this.#tables;
     const entry = depositEntry(deposits.get(id), deposit);
     deposits.set(id, deposit);
-    const change = entry === null ? 0n : entry === "deposit" ? credits : -credits;
     try {
-      this.#ledger.putDeposit(numberOf(id), numberOf(accountId), credits, STATUSES[status], change);
+      this.#ledger.putDeposit(numberOf(id), numberOf(accountId), credits, STATUSES[status], entry);
     } catch (error) {
       throw this.#life.world.fail(error);
     }

@@ -1,5 +1,5 @@
-// What a history asked of its ledger, in order and with the answers, so that the same can be asked of the real one.
-import type { LedgerOutcome } from "@gr/ledger-model";
+// LedgerJournal owns the calls of a history to its ledger, in order and with their answers, for a replay on the real ledger.
+import type { Outcome as LedgerOutcome } from "@gr/ledger";
 import type { DepositStatus } from "@gr/proto/billing";
 import type { Claim, Operation, Service, Settlement, SpenderFields } from "./operation.ts";
 
@@ -28,20 +28,8 @@ export interface JournalEntry {
 
 export class LedgerJournal {
   readonly entries: JournalEntry[] = [];
-  #outcomes: LedgerOutcome[] = [];
 
   add(at: number, call: LedgerCall): void {
     this.entries.push({ at, call });
-  }
-
-  /** The answer to one operation of the transaction that runs. */
-  answered(outcome: LedgerOutcome): void {
-    this.#outcomes.push(outcome);
-  }
-
-  committed(at: number, operations: readonly Operation[]): void {
-    const outcomes = this.#outcomes;
-    this.#outcomes = [];
-    if (operations.length > 0) this.add(at, { kind: "commit", operations, outcomes });
   }
 }

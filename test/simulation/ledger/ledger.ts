@@ -1,44 +1,44 @@
-// PostgreSQL as billing uses it: what is committed here survives everything. Its decisions are those of LedgerModel, which
-// the tests of billing hold equal to the real SQL; leases are added. Every commit is told to the audit, which decides anew.
-import { LedgerModel, type LedgerOutcome } from "@gr/ledger-model";
-import { type DepositStatus, OutcomeCode } from "@gr/proto/billing";
+// Ledger owns PostgreSQL as billing uses it: a commit survives each fault. `@gr/ledger` decides, and the tests of billing hold
+// it equal to the real SQL. The audit receives each commit and decides anew.
+import {
+  type DepositEntry,
+  findHold,
+  type Hold,
+  type KeptAmounts,
+  type Operation as LedgerOperation,
+  type Outcome as LedgerOutcome,
+} from "@gr/ledger";
+import { MemoryLedger } from "@gr/ledger-model";
+import type { DepositStatus } from "@gr/proto/billing";
 import { Audit, type AuditedHold, present } from "../books/audit.ts";
 import { checkResolution, checkSaid, checkSums, checkVerdict, violated } from "../books/invariants.ts";
 import { PastStates } from "../books/past-states.ts";
 import type { World } from "../world/world.ts";
+import { idOf } from "./ids.ts";
 import type { LeasedHold, LedgerJournal } from "./ledger-journal.ts";
-import {
-  ALREADY_RESOLVED,
-  type Claim,
-  DONE,
-  type Extend,
-  type Next,
-  type Operation,
-  type Outcome,
-  type Place,
-  type Refusal,
-  type Resolution,
-  type Service,
-  type Settlement,
-  type SpenderFields,
-  UNKNOWN_HOLD,
+import { definitionOf, ledgerClaim, ledgerOperation } from "./ledger-operation.ts";
+import type {
+  Claim,
+  Extend,
+  Next,
+  Operation,
+  Outcome,
+  Place,
+  Resolution,
+  Service,
+  Settlement,
+  SpenderFields,
 } from "./operation.ts";
 
 /** Requests to free models that an account may make a day. */
 export const FREE_LIMIT = 2;
 
-interface OpenHold {
-  readonly place: Place;
-  provider: string;
-  deadlineAt: number;
-  leasedUntil: number;
-}
-
 export class Ledger {
-  readonly model: LedgerModel;
+  readonly books = new MemoryLedger(FREE_LIMIT);
   readonly audit: Audit;
   readonly past: PastStates;
-  readonly open = new Map<number, OpenHold>();
+  /** In the order of their places. */
+  readonly open = new Map<number, Place>();
   readonly #world: World;
   readonly #journal: LedgerJournal | undefined;
 
@@ -50,9 +50,14 @@ export class Ledger {
   ) {
     this.#world = world;
     this.#journal = journal;
-    this.model = new LedgerModel(accounts, spenders, FREE_LIMIT);
     this.audit = new Audit(accounts, spenders, FREE_LIMIT);
     this.past = new PastStates(world, this.audit);
+    for (let account = 0; account < accounts; account += 1) {
+      this.#decide({ kind: "open", accountId: idOf(account) });
+    }
+    for (const [index, { account, fields }] of spenders.entries()) {
+      this.#decide({ kind: "budget", accountId: idOf(account), definition: definitionOf(index, fields, 0n) });
+    }
   }
 
   /** By PostgreSQL's clock, which a fail-over may set back. */
@@ -67,6 +72,20 @@ export class Ledger {
       this.#journal?.add(this.time, { kind: "commit", operations, outcomes });
     }
     return outcomes;
+  }
+
+  #decide(operation: LedgerOperation): LedgerOutcome {
+    return this.books.decide(operation, this.time);
+  }
+
+  /** The answer of the books, before the audit has judged it. */
+  #answer(operation: Operation): LedgerOutcome {
+    const place = operation.kind === "place" ? operation : this.audit.holds.get(operation.hold)?.place;
+    return this.#decide(ledgerOperation(operation, place?.account ?? 0));
+  }
+
+  #bookedHold(hold: number, account: number): Hold {
+    return present(findHold(this.books.account(idOf(account)), idOf(hold)));
   }
 
   #apply(operation: Operation): LedgerOutcome {
@@ -84,10 +103,10 @@ export class Ledger {
 
   #place(place: Place): LedgerOutcome {
     const { audit, time } = this;
-    const repeated = this.model.holds.has(place.hold);
+    const repeated = audit.holds.has(place.hold);
     const verdict = repeated ? undefined : audit.judge(place, time);
-    const outcome = this.model.apply(place, time);
-    const { code } = outcomeOf(outcome);
+    const outcome = this.#answer(place);
+    const code = wordOf(outcome);
     if (this.#world.tracing) {
       const { hold, spender, credits } = place;
       this.#world.note(`ledger: place ${hold} of ${credits} by key ${spender}: ${code}`);
@@ -96,7 +115,7 @@ export class Ledger {
     else checkVerdict(place, code, verdict);
     if (verdict === "done") this.#book(place);
     if (code === "done") checkSaid(place, outcome.held, audit);
-    checkSums(this.model, audit, place.account, place.spender);
+    checkSums(this.books, audit, place.account, place.spender);
     return outcome;
   }
 
@@ -108,22 +127,22 @@ export class Ledger {
       this.#world.count(earlier.state === "released" ? "claims: free again" : "claims: over after a day");
     }
     if (audit.placed(place, time, this.#world.now)) this.#world.count("windows begun");
-    const { provider, deadlineAt, credits, most = credits } = place;
+    const { credits, most = credits } = place;
     if (most > credits) {
       const amount = present(audit.holds.get(place.hold)).amount;
       this.#world.count(amount === most ? "holds of the whole maximum" : "holds of what there is");
     }
-    this.open.set(place.hold, { place, provider, deadlineAt, leasedUntil: 0 });
+    this.open.set(place.hold, place);
     this.past.remember(place.account);
   }
 
   #extend(extend: Extend): LedgerOutcome {
     const { audit, time } = this;
-    const { hold: id, credits, deadlineAt } = extend;
+    const { hold: id, credits } = extend;
     const hold = audit.holds.get(id);
     const verdict = audit.judgeExtension(extend, time);
-    const outcome = this.model.apply(extend, time);
-    const { code } = outcomeOf(outcome);
+    const outcome = this.#answer(extend);
+    const code = wordOf(outcome);
     if (this.#world.tracing) this.#world.note(`ledger: extend ${id} to ${credits}: ${code}`);
     checkVerdict(extend, code, verdict);
     if (hold === undefined) return outcome;
@@ -131,12 +150,10 @@ export class Ledger {
     this.#countExtension(extend, hold, verdict);
     if (verdict === "done") {
       audit.extended(extend);
-      const open = present(this.open.get(id));
-      open.deadlineAt = Math.max(open.deadlineAt, deadlineAt);
       this.past.remember(account);
       checkSaid(extend, outcome.held, audit);
     } else hold.refusedCredits = credits;
-    checkSums(this.model, audit, account, spender);
+    checkSums(this.books, audit, account, spender);
     return outcome;
   }
 
@@ -156,12 +173,12 @@ export class Ledger {
   }
 
   #next(next: Next): LedgerOutcome {
-    const { audit, model } = this;
-    const { hold: id, attempt, provider, cost, deadlineAt } = next;
+    const { audit, books } = this;
+    const { hold: id, attempt, provider, cost } = next;
     const verdict = audit.judgeNext(next);
-    const lost = model.lost;
-    const outcome = model.apply(next, this.time);
-    const { code } = outcomeOf(outcome);
+    const { lost } = books;
+    const outcome = this.#answer(next);
+    const code = wordOf(outcome);
     if (this.#world.tracing) {
       this.#world.note(
         `ledger: attempt ${attempt} of ${id} by ${provider}, the one before cost ${cost}: ${code}`,
@@ -174,21 +191,18 @@ export class Ledger {
     const loss = audit.nextAttempt(next);
     if (hold.attempts.length > begun) {
       this.#world.count(cost > 0n ? "attempts that cost us" : "attempts that failed for nothing");
-      const open = present(this.open.get(id));
-      open.provider = provider;
-      open.deadlineAt = Math.max(open.deadlineAt, deadlineAt);
     } else if (loss > 0n) this.#world.count("costs booked as late, of an earlier attempt");
-    checkSums(model, audit, hold.place.account, hold.place.spender, model.lost - lost - loss);
+    checkSums(books, audit, hold.place.account, hold.place.spender, books.lost - lost - loss);
     return outcome;
   }
 
   #resolve(operation: Resolution): LedgerOutcome {
-    const { model, audit } = this;
+    const { books, audit } = this;
     const before = audit.holds.get(operation.hold);
     this.#countResolution(operation, before);
-    const lost = model.lost;
-    const outcome = model.apply(operation, this.time);
-    const { code } = outcomeOf(outcome);
+    const { lost } = books;
+    const outcome = this.#answer(operation);
+    const code = wordOf(outcome);
     if (this.#world.tracing) {
       const { kind, hold, cost } = operation;
       const amount = operation.kind === "capture" ? ` of ${operation.credits}` : "";
@@ -198,7 +212,7 @@ export class Ledger {
     checkResolution(operation, code, verdict);
     if (before === undefined) return outcome;
     this.past.remember(before.place.account);
-    checkSums(model, audit, before.place.account, before.place.spender, model.lost - lost - loss);
+    checkSums(books, audit, before.place.account, before.place.spender, books.lost - lost - loss);
     if (before.state !== "open") this.open.delete(operation.hold);
     return outcome;
   }
@@ -236,8 +250,9 @@ export class Ledger {
 
   /** @returns false when the hold is not open, is being resolved, or has no claim any more */
   keepAnswer(hold: number, settlement: Settlement): boolean {
-    const leased = (this.open.get(hold)?.leasedUntil ?? 0) > 0 && !this.audit.kept.has(hold);
-    const kept = !leased && this.model.claims.keep(hold, settlement);
+    const account = this.audit.holds.get(hold)?.place.account;
+    const amounts = { charge: settlement.credits, cost: settlement.cost };
+    const kept = account !== undefined && this.books.keep(idOf(account), idOf(hold), amounts, this.time);
     if (kept) this.audit.kept.add(hold);
     if (this.#world.tracing) this.#world.note(`ledger: answer of ${hold} is ${kept ? "" : "not "}kept`);
     this.#journal?.add(this.time, { kind: "keep answer", hold, settlement, kept });
@@ -245,83 +260,95 @@ export class Ledger {
   }
 
   readAnswer(account: number, hold: number): Settlement | undefined {
-    const answer = this.model.claims.read(account, hold, this.time);
+    const answer = settlementOf(this.books.keptAmounts(idOf(account), idOf(hold), this.time));
     this.#journal?.add(this.time, { kind: "read answer", account, hold, answer });
     return answer;
   }
 
   judgeClaim(account: number, spender: number, claim: Claim): LedgerOutcome {
-    const outcome = this.model.judge(account, spender, claim, this.time);
+    const asked = { budgetId: idOf(spender), claim: ledgerClaim(claim) };
+    const outcome = this.books.judgeClaim(idOf(account), asked, this.time);
     this.#journal?.add(this.time, { kind: "judge claim", account, spender, claim, outcome });
     return outcome;
   }
 
   anyExpired(service: Service): boolean {
-    for (const { place, deadlineAt, leasedUntil } of this.open.values()) {
-      if (place.service === service && deadlineAt <= this.time && leasedUntil <= this.time) return true;
-    }
-    return false;
+    return this.#expired(service).length > 0;
+  }
+
+  #expired(service: Service): Place[] {
+    return [...this.open.values()].filter((place) => {
+      if (place.service !== service) return false;
+      const { deadlineAt, leasedUntil } = this.#bookedHold(place.hold, place.account);
+      return deadlineAt <= this.time && leasedUntil <= this.time;
+    });
   }
 
   leaseExpired(service: Service, leaseMs: number): LeasedHold[] {
     const leased: LeasedHold[] = [];
-    for (const [hold, open] of this.open) {
-      const { place, provider, deadlineAt, leasedUntil } = open;
-      if (place.service !== service || deadlineAt > this.time || leasedUntil > this.time) continue;
-      open.leasedUntil = this.time + leaseMs;
-      this.model.lease(hold);
+    for (const { hold, account } of this.#expired(service)) {
+      const { tag, deadlineAt, kept } = this.#bookedHold(hold, account);
+      const until = this.time + leaseMs;
+      this.#decide({ kind: "lease", accountId: idOf(account), holdId: idOf(hold), until });
       present(this.audit.holds.get(hold)).leased = true;
-      leased.push({ hold, provider, deadlineAt, kept: this.model.claims.kept(hold) });
+      leased.push({ hold, provider: tag.provider, deadlineAt, kept: settlementOf(kept) });
     }
     this.#journal?.add(this.time, { kind: "lease", service, leaseMs, leased });
     return leased;
   }
 
-  putSpender(index: number, fields: SpenderFields): void {
+  /** @returns false if a newer revision is stored */
+  putSpender(index: number, fields: SpenderFields, revision: bigint): boolean {
+    const { account } = this.audit.spender(index);
+    const definition = definitionOf(index, fields, revision);
+    const { code } = this.#decide({ kind: "budget", accountId: idOf(account), definition });
+    if (code !== "done") return false;
     this.#journal?.add(this.time, { kind: "put spender", index, fields });
-    this.model.putSpender(index, fields);
     this.audit.putSpender(index, fields);
-    this.past.remember(this.audit.spender(index).account);
+    this.past.remember(account);
+    return true;
   }
 
-  /** @param change of the account's credit, as billing has decided */
-  putDeposit(id: number, account: number, credits: bigint, status: DepositStatus, change: bigint): void {
+  /** @param entry step of this status, as billing has decided */
+  putDeposit(id: number, account: number, credits: bigint, status: DepositStatus, entry: DepositEntry): void {
     this.#journal?.add(this.time, { kind: "put deposit", id, account, credits, status });
     if (this.audit.deposit(id, account, credits, status)) this.#world.count("deposits repeated");
-    this.#give(account, change);
+    if (entry !== null) this.#credit(entry, id, account, entry === "deposit" ? credits : -credits);
+    checkSums(this.books, this.audit, account);
   }
 
   putAdjustment(id: number, account: number, credits: bigint): void {
     this.#journal?.add(this.time, { kind: "put adjustment", id, account, credits });
-    if (this.audit.adjust(id, account, credits)) this.#give(account, credits);
+    if (this.audit.adjust(id, account, credits)) this.#credit("adjustment", id, account, credits);
+    checkSums(this.books, this.audit, account);
   }
 
-  #give(account: number, credits: bigint): void {
-    present(this.model.accounts[account]).deposited += credits;
+  #credit(kind: "deposit" | "refund" | "adjustment", id: number, account: number, credits: bigint): void {
+    this.#decide({ kind, accountId: idOf(account), id: idOf(id), credits });
     this.past.remember(account);
-    checkSums(this.model, this.audit, account);
   }
 }
 
-const CODES = new Map<OutcomeCode, Outcome>([
-  [OutcomeCode.DONE, DONE],
-  [OutcomeCode.ALREADY_RESOLVED, ALREADY_RESOLVED],
-  [OutcomeCode.UNKNOWN_HOLD, UNKNOWN_HOLD],
-]);
-const REFUSALS = new Map<OutcomeCode, readonly [Refusal, Refusal]>([
-  [OutcomeCode.INSUFFICIENT_CREDITS, ["balance", "balance, in flight"]],
-  [OutcomeCode.SPEND_LIMIT_EXCEEDED, ["cap", "cap, in flight"]],
-  [OutcomeCode.SPENDER_INACTIVE, ["disabled or deleted", "disabled or deleted"]],
-  [OutcomeCode.SPENDER_EXPIRED, ["expired", "expired"]],
-  [OutcomeCode.FREE_LIMIT_EXCEEDED, ["free limit", "free limit"]],
-  [OutcomeCode.CLAIM_IN_PROGRESS, ["claim in progress", "claim in progress"]],
-  [OutcomeCode.CLAIM_MISMATCH, ["claim mismatch", "claim mismatch"]],
-]);
+function settlementOf(kept: KeptAmounts | undefined): Settlement | undefined {
+  return kept && { credits: kept.charge, cost: kept.cost };
+}
 
-function outcomeOf({ code, inFlight, earlierHold }: LedgerOutcome): Outcome {
-  if (earlierHold !== undefined) return { code: "claim finished", earlierHold };
-  const known = CODES.get(code);
-  if (known !== undefined) return known;
-  const [plain, waiting] = present(REFUSALS.get(code));
-  return { code: inFlight === true ? waiting : plain };
+/** Words of the audit for each code, without and with open holds as the reason. */
+const WORDS: Partial<Record<LedgerOutcome["code"], readonly [Outcome["code"], Outcome["code"]]>> = {
+  done: ["done", "done"],
+  already_resolved: ["already resolved", "already resolved"],
+  unknown_hold: ["unknown hold", "unknown hold"],
+  insufficient_credits: ["balance", "balance, in flight"],
+  spend_limit_exceeded: ["cap", "cap, in flight"],
+  spender_inactive: ["disabled or deleted", "disabled or deleted"],
+  spender_expired: ["expired", "expired"],
+  free_limit_exceeded: ["free limit", "free limit"],
+  claim_in_progress: ["claim in progress", "claim in progress"],
+  claim_mismatch: ["claim mismatch", "claim mismatch"],
+  claim_finished: ["claim finished", "claim finished"],
+};
+
+function wordOf({ code, refusal }: LedgerOutcome): Outcome["code"] {
+  const [plain, waiting] = present(WORDS[code]);
+  return refusal?.inFlight === true ? waiting : plain;
 }

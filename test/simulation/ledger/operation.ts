@@ -1,5 +1,5 @@
-// What billing is asked to do with a hold, as the model of the ledger takes it.
-import type { Period } from "@gr/ledger-model";
+// Operations on holds in the terms of a history: accounts, keys and holds are numbers.
+import type { Period } from "@gr/ledger";
 
 export type Service = "text" | "media";
 
@@ -89,8 +89,6 @@ export type Refusal =
 
 export interface Outcome {
   readonly code: "done" | "already resolved" | "unknown hold" | "claim finished" | Refusal;
-  /** Of a finished claim. */
-  readonly earlierHold?: number;
 }
 
 export interface SpenderFields {
@@ -99,7 +97,3 @@ export interface SpenderFields {
   readonly expiresAt: number | undefined;
   readonly active: boolean;
 }
-
-export const DONE: Outcome = { code: "done" };
-export const UNKNOWN_HOLD: Outcome = { code: "unknown hold" };
-export const ALREADY_RESOLVED: Outcome = { code: "already resolved" };

@@ -1,12 +1,14 @@
-// The journal of a simulated history, carried out by the real billing service on a real PostgreSQL: every answer must be
-// the one that the history got, and the books must end where the model of the ledger ends. Ids follow from the seed.
+// RealLedger owns the replay of a simulated history by the real billing service on a real PostgreSQL: each answer must equal
+// that of the history, and the books must equal the history's at the end. Ids follow from the seed.
 import { createHash } from "node:crypto";
 import { type BillingUnderTest, lostCost, messageOfPeriod, wallet } from "@gr/billing/simulated";
+import { findBudget, type Outcome as LedgerOutcome } from "@gr/ledger";
 import { outcomeMessage } from "@gr/ledger-model";
 import { ServiceError } from "@gr/proto";
 import { ReleaseReason } from "@gr/proto/billing";
 import { expect } from "@jest/globals";
 import type { RecordedHistory } from "../history.ts";
+import { idOf, numberOf } from "./ids.ts";
 import type { JournalEntry, LeasedHold, LedgerCall } from "./ledger-journal.ts";
 import type { Operation, Service, Settlement, SpenderFields } from "./operation.ts";
 
@@ -30,9 +32,9 @@ export class RealLedger {
   }
 
   async open(): Promise<void> {
-    const { model, spenders } = this.#history;
-    for (const account of model.accounts.keys()) {
-      await this.#billing.openAccount({ accountId: this.#id("account", account) });
+    const { books, spenders } = this.#history;
+    for (const account of books.accounts.keys()) {
+      await this.#billing.openAccount({ accountId: this.#id("account", numberOf(account)) });
     }
     for (const [index, { fields }] of spenders.entries()) await this.#putSpender(index, fields);
   }
@@ -59,36 +61,42 @@ export class RealLedger {
     }
   }
 
-  /** What the real books say in the end against what the model says. */
+  /** Compares the real books with those of the history, at its end. */
   async compare(): Promise<void> {
-    const { model, spenders } = this.#history;
-    for (const [account, { deposited, charged, held }] of model.accounts.entries()) {
-      const accountId = this.#id("account", account);
+    const { books, spenders } = this.#history;
+    for (const account of books.accounts.values()) {
+      const { credited, debited, held, open, ended } = account;
+      const number = numberOf(account.id);
+      const accountId = this.#id("account", number);
       const credits = await this.#billing.getCredits({ accountId, bySpender: true });
       expect(credits).toMatchObject({
-        depositedCredits: deposited - (this.#adjusted.get(account) ?? 0n),
-        remainingCredits: deposited - charged,
+        depositedCredits: credited - (this.#adjusted.get(number) ?? 0n),
+        remainingCredits: credited - debited,
         heldCredits: held,
       });
       const usage = new Map(credits.usage.map((each) => [each.spender?.spenderId, each]));
-      for (const [index, { used, requests }] of model.spenders.entries()) {
-        if (spenders[index]?.account !== account) continue;
-        expect(usage.get(this.#id("spender", index))).toMatchObject({ usedCredits: used, requests });
+      for (const [index, spender] of spenders.entries()) {
+        if (spender.account !== number) continue;
+        const budget = findBudget(account, idOf(index));
+        expect(usage.get(this.#id("spender", index))).toMatchObject({
+          usedCredits: budget?.used,
+          requests: BigInt(budget?.requests ?? -1),
+        });
       }
       const { holds } = await this.#billing.listHolds({ accountId, limit: MOST_HOLDS });
       const real = new Map(holds.map((hold) => [hold.holdId, hold]));
-      const mine = [...model.holds].filter(([, hold]) => hold.account === account);
+      const mine = [...open.values(), ...ended.values()];
       expect(real.size).toBe(mine.length);
-      for (const [hold, { amount, charge, cost }] of mine) {
-        expect(real.get(this.#id("hold", hold))).toMatchObject({
-          credits: amount,
+      for (const { id, credits: size, charge, cost } of mine) {
+        expect(real.get(this.#id("hold", numberOf(id)))).toMatchObject({
+          credits: size,
           chargedCredits: charge,
           costPicoUsd: cost,
         });
       }
     }
-    const accountIds = [...model.accounts.keys()].map((account) => this.#id("account", account));
-    expect(await lostCost(this.#ledger.db, accountIds)).toBe(model.lost);
+    const accountIds = [...books.accounts.keys()].map((id) => this.#id("account", numberOf(id)));
+    expect(await lostCost(this.#ledger.db, accountIds)).toBe(books.lost);
   }
 
   get #billing() {
@@ -113,9 +121,14 @@ export class RealLedger {
   }
 
   async #commit({ operations, outcomes }: CallOf<"commit">): Promise<void> {
-    const idOfHold = (hold: number) => this.#id("hold", hold);
     const answered = await wallet.post(this.#billing, ...operations.map((each) => this.#message(each)));
-    expect(answered).toEqual(outcomes.map((each) => outcomeMessage(each, idOfHold)));
+    expect(answered).toEqual(outcomes.map((each) => this.#outcome(each)));
+  }
+
+  #outcome(outcome: LedgerOutcome) {
+    const { earlierHoldId } = outcome;
+    if (earlierHoldId === undefined) return outcomeMessage(outcome);
+    return outcomeMessage({ ...outcome, earlierHoldId: this.#id("hold", numberOf(earlierHoldId)) });
   }
 
   #message(one: Operation): wallet.OperationInit {
@@ -204,7 +217,7 @@ export class RealLedger {
     await this.#billing.putDeposit({ depositId, accountId, credits, status, source: "test" });
   }
 
-  /** To the model, an adjustment is a deposit. The same id again is the same news again. */
+  /** A repeated id is the same adjustment, and counts once. */
   async #putAdjustment({ id, account, credits }: CallOf<"put adjustment">): Promise<void> {
     if (!this.#adjustments.has(id)) {
       this.#adjusted.set(account, (this.#adjusted.get(account) ?? 0n) + credits);
@@ -220,7 +233,7 @@ export class RealLedger {
       spenderId: this.#id("spender", spender),
       claim: wallet.claimOf(`${claim.key}`, `${claim.content}`),
     });
-    expect(answered.outcome).toEqual(outcomeMessage(outcome, (hold) => this.#id("hold", hold)));
+    expect(answered.outcome).toEqual(this.#outcome(outcome));
   }
 }
 

@@ -219,6 +219,7 @@ function entryOf(row: Row): LogEntry {
     outputs,
     previews: [],
     error: undefined,
+    isAccepted: false,
     progress: undefined,
     priceVersion: order.priceVersion,
     price: order.price,

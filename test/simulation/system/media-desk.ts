@@ -257,7 +257,7 @@ function mediaOrderOf(life: Life, request: Request, madeAt: number): MediaOrder 
     price: credits * PICO_PER_CREDIT,
     outputs: ephemeral ? [] : Array.from({ length: n }, (_, index) => `media-${hold}-${index + 1}`),
     asynchronous,
-    severalBills: n > 1,
+    hasSeveralBills: n > 1,
     createdAt: life.now(),
   };
 }

@@ -129,7 +129,7 @@ export class TextProducer implements Producer<TextKinds> {
     });
     const end = asBilled(upstream, made, this.#given);
     const refused = made.kind === "failed" && made.cost === 0n;
-    if (refused || upstream.billed) return { end, free: refused && made.fallBack };
+    if (refused || upstream.billed) return { end, free: refused && made.mayFallBack };
     const free = made.kind !== "delivered" && !this.#given;
     if (free && this.routes.length > context.number) {
       world.count("text that went on, since nobody bills for its first route");
@@ -245,7 +245,7 @@ export class TextProducer implements Producer<TextKinds> {
         size: { ...SIZE, inputCost: before },
       },
       context,
-      limited: order.mostCredits === undefined,
+      isLimited: order.mostCredits === undefined,
       meter: { events: 0, tokens: () => Number(used) },
       upstream: {
         pause: () => {
@@ -284,11 +284,11 @@ export class TextProducer implements Producer<TextKinds> {
       case "answer":
         return this.#deliver(reply.cost);
       case "not sent":
-        return { ...failed(0n), notSent: true, fallBack: true };
+        return { ...failed(0n), isUnsent: true, mayFallBack: true };
       case "refused":
-        return { ...failed(0n), fallBack: reply.elsewhere };
+        return { ...failed(0n), mayFallBack: reply.elsewhere };
       case "failed":
-        return { ...failed(reply.cost), fallBack: reply.elsewhere };
+        return { ...failed(reply.cost), mayFallBack: reply.elsewhere };
       case "failed silently":
         return failedSilently();
       default:
@@ -328,12 +328,12 @@ const FAILURES: ReadonlySet<UpstreamReply["kind"]> = new Set([
 const PROBLEM = { billId: "", why: "failed", message: "the provider failed" } as const;
 
 function failed(cost: PicoUsd | undefined): Failed {
-  return { kind: "failed", error: providerError(), cost, notSent: false, fallBack: false, ...PROBLEM };
+  return { kind: "failed", error: providerError(), cost, isUnsent: false, mayFallBack: false, ...PROBLEM };
 }
 
 /** Another provider might do better, but this one may have billed it. */
 function failedSilently(): Failed {
-  return { ...failed(undefined), fallBack: true };
+  return { ...failed(undefined), mayFallBack: true };
 }
 
 function unknown(): Unknown {

@@ -262,6 +262,7 @@ export class Upstream {
       if (job === undefined || job.bill > 0n || job.ending !== undefined || world.random.chance(0.5)) return;
       world.count("upstream: jobs cancelled");
       job.cancelled = true;
+      job.ending = { kind: "failed silently" };
     });
   }
 

@@ -62,17 +62,17 @@ function usageOf({ spender, usedCredits, requests, windowUsedCredits }: SpenderU
 
 const SUM_COLUMNS: readonly Column<readonly [string, string]>[] = [
   { title: "CREDIT", cell: ([name]) => name },
-  { title: "USD", cell: ([, amount]) => amount, right: true },
+  { title: "USD", cell: ([, amount]) => amount, isRightAligned: true },
 ];
 
 const COLUMNS: readonly Column<UsageRecord>[] = [
   { title: "KEY", cell: ({ api_key_id }) => api_key_id },
   { title: "NAME", cell: ({ api_key_name }) => api_key_name },
   { title: "ACTIVE", cell: ({ is_active }) => (is_active ? "yes" : "no") },
-  { title: "USED USD", cell: ({ credit_usage }) => credit_usage, right: true },
-  { title: "REQUESTS", cell: ({ total_requests }) => String(total_requests), right: true },
-  { title: "LIMIT USD", cell: ({ spend_limit }) => spend_limit ?? "-", right: true },
+  { title: "USED USD", cell: ({ credit_usage }) => credit_usage, isRightAligned: true },
+  { title: "REQUESTS", cell: ({ total_requests }) => String(total_requests), isRightAligned: true },
+  { title: "LIMIT USD", cell: ({ spend_limit }) => spend_limit ?? "-", isRightAligned: true },
   { title: "PER", cell: ({ spend_limit_period }) => spend_limit_period ?? "-" },
-  { title: "IN PERIOD", cell: ({ period_spend }) => period_spend, right: true },
+  { title: "IN PERIOD", cell: ({ period_spend }) => period_spend, isRightAligned: true },
   { title: "EXPIRES", cell: ({ expires_at }) => expires_at ?? "never" },
 ];

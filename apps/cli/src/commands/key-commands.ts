@@ -1,4 +1,5 @@
 // key mint, key list, key revoke, and token issue; key update is a file of its own.
+import { spendLimitFields } from "@gr/proto";
 import { KeyKind } from "@gr/proto/keys";
 import type { Command } from "commander";
 import type { Runs } from "../command.ts";
@@ -76,7 +77,7 @@ function addMint(key: Command, runs: Runs): void {
           accountId: account,
           name,
           kind: management ? KeyKind.MANAGEMENT : KeyKind.NORMAL,
-          ...(spendLimit === undefined ? {} : { capCredits: spendLimit }),
+          ...spendLimitFields(spendLimit),
           ...(period === undefined ? {} : { period }),
           ...(expiresAt === undefined ? {} : { expiresAt }),
         });

@@ -26,8 +26,8 @@ export function addLedgerCommands(program: Command, runs: Runs): void {
           [
             { title: "INVARIANT", cell: ({ invariant }) => invariant },
             { title: "SUBJECT", cell: ({ subject }) => subject },
-            { title: "EXPECTED", cell: ({ expected }) => expected, right: true },
-            { title: "ACTUAL", cell: ({ actual }) => actual, right: true },
+            { title: "EXPECTED", cell: ({ expected }) => expected, isRightAligned: true },
+            { title: "ACTUAL", cell: ({ actual }) => actual, isRightAligned: true },
           ],
           "",
         )}`;

@@ -123,9 +123,9 @@ function usd(pico: string): string {
 }
 
 const AMOUNTS: readonly Column<Pick<ModelFacts, "billed" | "booked" | "difference">>[] = [
-  { title: "BILLED", cell: ({ billed }) => billed ?? "not in the statement", right: true },
-  { title: "BOOKED", cell: ({ booked }) => booked ?? "not in our books", right: true },
-  { title: "DIFFERENCE", cell: ({ difference }) => difference, right: true },
+  { title: "BILLED", cell: ({ billed }) => billed ?? "not in the statement", isRightAligned: true },
+  { title: "BOOKED", cell: ({ booked }) => booked ?? "not in our books", isRightAligned: true },
+  { title: "DIFFERENCE", cell: ({ difference }) => difference, isRightAligned: true },
 ];
 const MODELS: readonly Column<ModelFacts>[] = [
   { title: "MODEL", cell: ({ model }) => nameOf(model) },

@@ -78,6 +78,6 @@ const COLUMNS: readonly Column<ClosedRoute>[] = [
   { title: "PROVIDER", cell: ({ provider }) => provider },
   { title: "MODEL", cell: ({ upstream_model }) => upstream_model },
   { title: "ACCOUNT", cell: ({ account_id }) => account_id ?? "all" },
-  { title: "LOSS USD", cell: ({ loss }) => loss, right: true },
+  { title: "LOSS USD", cell: ({ loss }) => loss, isRightAligned: true },
   { title: "REOPENS", cell: ({ reopens_at }) => reopens_at ?? "-" },
 ];

@@ -1,4 +1,5 @@
 // key update is idempotent: a command with an unknown outcome can be repeated unchanged.
+import { spendLimitChange } from "@gr/proto";
 import { SpendPeriod } from "@gr/proto/billing";
 import { OperatorError } from "@gr/runtime";
 import { type Command, Option } from "commander";
@@ -70,8 +71,7 @@ function changeOf(options: UpdateOptions) {
     ...(name === undefined ? {} : { name }),
     ...(disable === undefined ? {} : { active: false }),
     ...(enable === undefined ? {} : { active: true }),
-    ...(typeof spendLimit === "bigint" ? { cap: { case: "capCredits" as const, value: spendLimit } } : {}),
-    ...(spendLimit === false ? { cap: { case: "noCap" as const, value: true } } : {}),
+    ...spendLimitChange(spendLimit === false ? null : spendLimit),
     ...(period === undefined ? {} : { period }),
     ...(expiresAt === undefined ? {} : { expiry: { case: "expiresAt" as const, value: expiresAt } }),
     ...(neverExpires === undefined ? {} : { expiry: { case: "neverExpires" as const, value: true } }),

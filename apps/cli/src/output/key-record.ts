@@ -1,4 +1,5 @@
 // A key as commands print it: a JSON record, and a row of a table.
+import { spendLimitOf } from "@gr/proto";
 import { type Key, KeyKind } from "@gr/proto/keys";
 import { isoText, periodName, usdText } from "../option-values.ts";
 import { type Column, table } from "./table.ts";
@@ -11,7 +12,7 @@ export function keyRecord(key: Key) {
     name: key.name,
     kind: key.kind === KeyKind.MANAGEMENT ? "management" : "normal",
     is_active: key.active,
-    spend_limit: usdText(key.capCredits),
+    spend_limit: usdText(spendLimitOf(key)),
     spend_limit_period: periodName(key.period),
     expires_at: isoText(key.expiresAt),
     created_at: isoText(key.createdAt),
@@ -25,7 +26,7 @@ const COLUMNS: readonly Column<KeyRecord>[] = [
   { title: "KIND", cell: ({ kind }) => kind },
   { title: "ACTIVE", cell: ({ is_active }) => (is_active ? "yes" : "no") },
   { title: "KEY", cell: ({ hint }) => hint },
-  { title: "LIMIT USD", cell: ({ spend_limit }) => spend_limit ?? "-", right: true },
+  { title: "LIMIT USD", cell: ({ spend_limit }) => spend_limit ?? "-", isRightAligned: true },
   { title: "PER", cell: ({ spend_limit_period }) => spend_limit_period ?? "-" },
   { title: "EXPIRES", cell: ({ expires_at }) => expires_at ?? "never" },
   { title: "CREATED", cell: ({ created_at }) => created_at ?? "-" },

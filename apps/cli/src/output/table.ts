@@ -5,7 +5,7 @@ export interface Column<Row> {
   readonly title: string;
   readonly cell: (row: Row) => string;
   /** Right-aligned: amounts and counts. */
-  readonly right?: boolean;
+  readonly isRightAligned?: boolean;
 }
 
 /** @param nothing text for an empty table. */
@@ -21,7 +21,7 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
       line
         .map((cell, index) => {
           const gap = " ".repeat((widths[index] ?? 0) - lengthOf(cell));
-          return columns[index]?.right ? gap + cell : cell + gap;
+          return columns[index]?.isRightAligned ? gap + cell : cell + gap;
         })
         .join("  ")
         .trimEnd(),

@@ -5,6 +5,7 @@ import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import { KeysService } from "@gr/proto/keys";
 import { MediaGenerationService } from "@gr/proto/media";
 import { TextProxyService } from "@gr/proto/text";
+import { WebhookService } from "@gr/proto/webhooks";
 import {
   addressVariables,
   createRemoteTransport,
@@ -24,6 +25,7 @@ export interface Router {
   catalogOperator(): ServiceClient<typeof CatalogOperatorService>;
   textProxy(): ServiceClient<typeof TextProxyService>;
   media(): ServiceClient<typeof MediaGenerationService>;
+  webhooks(): ServiceClient<typeof WebhookService>;
   /** Returns a client of any RPC service of that process. @throws OperatorError if its address is missing. */
   dial<Desc extends DescService>(service: ServiceName, desc: Desc): ServiceClient<Desc>;
 }
@@ -45,6 +47,7 @@ export function reachRouter(address: RouterAddress): Router {
     catalogOperator: () => dial("catalog", CatalogOperatorService),
     textProxy: () => dial("text-proxy", TextProxyService),
     media: () => dial("media-generation", MediaGenerationService),
+    webhooks: () => dial("media-generation", WebhookService),
     dial,
   };
 }

@@ -19,10 +19,12 @@ import {
   type GetTextImportResponseSchema,
   TextImportState,
 } from "@gr/proto/catalog";
+import type { ClosedRoute } from "@gr/proto/losses";
 import { MediaGenerationService } from "@gr/proto/media";
-import { type ClosedRoute, TextProxyService } from "@gr/proto/text";
+import { TextProxyService } from "@gr/proto/text";
 import { defineModule, implement, type Module } from "@gr/runtime";
 import { z } from "zod";
+import { createFakeWebhooks } from "./fake-webhooks.ts";
 
 export interface FakePeers {
   readonly billingModule: Module;
@@ -101,7 +103,7 @@ export function createFakePeers(): FakePeers {
       name: "media-generation",
       needs: [],
       config: z.object({}),
-      create: async () => ({ rpc: [media] }),
+      create: async () => ({ rpc: [media, createFakeWebhooks()] }),
     }),
   };
   const billing = implement(BillingService, {

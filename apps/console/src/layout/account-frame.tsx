@@ -2,7 +2,7 @@
 import { NavLink, Select } from "@mantine/core";
 import { Link, Outlet, useMatchRoute, useNavigate } from "@tanstack/react-router";
 import { type ReactNode, Suspense } from "react";
-import { PageMissing, PageWaiting } from "../parts/page-states.tsx";
+import { PageMissing, PageWaiting } from "../parts/lists/page-states.tsx";
 import { useAccount, useSession } from "../session.ts";
 import { PageFrame } from "./page-frame.tsx";
 import { PersonMenu } from "./person-menu.tsx";

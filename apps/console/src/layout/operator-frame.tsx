@@ -2,7 +2,7 @@
 import { NavLink } from "@mantine/core";
 import { Link, Outlet, useMatchRoute } from "@tanstack/react-router";
 import { Suspense } from "react";
-import { PageWaiting } from "../parts/page-states.tsx";
+import { PageWaiting } from "../parts/lists/page-states.tsx";
 import { useSession } from "../session.ts";
 import { PageFrame } from "./page-frame.tsx";
 import { PersonMenu } from "./person-menu.tsx";

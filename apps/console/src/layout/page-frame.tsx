@@ -2,7 +2,7 @@
 import { AppShell, Burger, Container, Group } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { type ReactNode, Suspense } from "react";
-import { PageWaiting } from "../parts/page-states.tsx";
+import { PageWaiting } from "../parts/lists/page-states.tsx";
 import { Brand } from "./brand.tsx";
 import { SchemeSwitch } from "./scheme-switch.tsx";
 

@@ -3,7 +3,7 @@ import { Button, Menu, Text } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { call } from "../api/console-client.ts";
-import { showRefusal } from "../parts/act.ts";
+import { showRefusal } from "../parts/forms/act.ts";
 import { useSession } from "../session.ts";
 
 /** @param of the current account, if there is one */

@@ -2,7 +2,7 @@
 import { Alert, Anchor, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../api/console-client.ts";
-import { Time } from "../parts/figures.tsx";
+import { Time } from "../parts/figures/figures.tsx";
 import { useAccount } from "../session.ts";
 
 const AGAIN_MS = 60_000;

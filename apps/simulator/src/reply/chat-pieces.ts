@@ -44,11 +44,11 @@ export function stepLogprobs({ part, token }: ReplyStep, alternatives: number | 
  * Returns the members `tool_calls` of the deltas of one step: the first delta of a call has its
  * name, later ones its arguments.
  */
-export function toolCallDeltas({ part, token, first }: ReplyStep): string[] {
+export function toolCallDeltas({ part, token, isFirst }: ReplyStep): string[] {
   if (part.kind !== "call") return [];
   const index = `"tool_calls":[{"index":${part.number},`;
   const piece = `${index}"function":{"arguments":${JSON.stringify(token)}}}]`;
-  if (!first) return [piece];
+  if (!isFirst) return [piece];
   const name = JSON.stringify(part.name);
   return [`${index}"id":"${part.id}","type":"function","function":{"name":${name},"arguments":""}}]`, piece];
 }

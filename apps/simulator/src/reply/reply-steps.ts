@@ -9,8 +9,8 @@ export interface ReplyStep {
   /** Index of its part within the choice. */
   readonly at: number;
   readonly token: string;
-  readonly first: boolean;
-  readonly last: boolean;
+  readonly isFirst: boolean;
+  readonly isLast: boolean;
 }
 
 export function* stepsOf({ choices }: Reply): Generator<ReplyStep, void> {
@@ -31,7 +31,7 @@ function* walk({ parts }: ReplyChoice, choice: number): Generator<ReplyStep, voi
   for (const [at, part] of parts.entries()) {
     const end = part.tokens.length - 1;
     for (const [index, token] of part.tokens.entries()) {
-      yield { choice, part, at, token, first: index === 0, last: index === end };
+      yield { choice, part, at, token, isFirst: index === 0, isLast: index === end };
     }
   }
 }

@@ -37,6 +37,22 @@ describe("a reply", () => {
     expect(replyTo("hi #tokens=500").finish).toBe("stop");
   });
 
+  test("has the text or the call of a directive, in any place of the message", () => {
+    expect(replyTo('Do it. #answer="a\\n\\"b\\" {" and more').tokens.join("")).toBe('a\n"b" {');
+    const tool = (name: string) => ({
+      type: "function",
+      function: { name, parameters: { type: "object", properties: { path: { type: "string" } } } },
+    });
+    const tools = [tool("read"), tool("write")];
+    const call = '<x>#call={"name": "write", "arguments": {"path": "read \\"a}\\""}}</x> #answer="done"';
+    const parts = (more: object) => replyTo(call, { tools, ...more }).reply.choices[0]?.parts ?? [];
+    expect(parts({})).toMatchObject([{ kind: "call", name: "write" }]);
+    expect(parts({})[0]?.tokens.join("")).toBe('{"path":"read \\"a}\\""}');
+    expect(parts({ tools: [tool("read")] })[0]?.tokens.join("")).toBe("done");
+    expect(replyTo("#answer=none").tokens.join("")).toContain("“#answer=none”");
+    expect(replyTo('#answer="open').tokens.join("")).toContain("“#answer=");
+  });
+
   test("is cut at the caller's limit and says so", () => {
     expect(replyTo("hi", { max_tokens: 5 })).toMatchObject({ finish: "length" });
     expect(replyTo("hi", { max_tokens: 5 }).tokens).toHaveLength(5);
@@ -61,8 +77,8 @@ describe("a reply", () => {
     const steps = [...stepsOf(reply)];
     expect(steps.map(({ choice }) => choice)).toEqual([0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2]);
     expect(reply.tokens).toBe(steps.length);
-    expect(steps.filter(({ first }) => first)).toHaveLength(3);
-    expect(steps.filter(({ last }) => last)).toHaveLength(3);
+    expect(steps.filter(({ isFirst }) => isFirst)).toHaveLength(3);
+    expect(steps.filter(({ isLast }) => isLast)).toHaveLength(3);
   });
 });
 

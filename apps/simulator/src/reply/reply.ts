@@ -1,9 +1,10 @@
-// Reply is a text model's answer: a short friendly text that quotes the last message, or exactly the number of tokens
-// in `#tokens=<number>`; tool calls; a value for a schema. Invariant: its length is the billed length.
+// Reply is a text model's answer: a short friendly text that quotes the last message, or the text or length that a
+// directive names; tool calls; a value for a schema. Invariant: its length is the billed length.
 import type { AnswerFormat } from "../text/answer-options.ts";
 import { MOST_OUTPUT_TOKENS } from "../text/models.ts";
 import type { TextRequest } from "../text/text-request.ts";
 import { splitTokens } from "../text/tokens.ts";
+import { scriptedLength, scriptedText } from "./directives.ts";
 import { materialOf } from "./material.ts";
 import { describePictures, type Picture } from "./picture-facts.ts";
 import { chooseCalls, writeExample } from "./tool-calls.ts";
@@ -38,7 +39,6 @@ export interface Reply {
   readonly reasoningTokens: number;
 }
 
-const DIRECTIVE = "#tokens=";
 const LONGEST_QUOTE = 90;
 const OPENING = splitTokens("Hello from the sandbox! You said: “");
 const TOOL_OPENING = splitTokens("Hello from the sandbox! Your tool answered: “");
@@ -75,7 +75,7 @@ function composeParts(request: TextRequest, pictures: readonly Picture[], index:
   if (options.reasoning !== undefined)
     parts.push({ kind: "reasoning", tokens: stretch(THOUGHTS, options.reasoning.tokens) });
   const material = materialOf(request.lastUserText, pictures);
-  const calls = chooseCalls(options, material, request.toolResults.length > 0);
+  const calls = chooseCalls(options, material, request.lastUserText, request.toolResults.length > 0);
   if (calls.length > 0) {
     return parts.concat(
       calls.map(({ id, name, arguments: json }, number) => ({
@@ -110,7 +110,9 @@ function ownerOf(format: AnswerFormat): string {
 }
 
 function composeText(request: TextRequest, pictures: readonly Picture[], index: number): string[] {
-  const asked = askedTokens(request.lastUserText);
+  const scripted = scriptedText(request.lastUserText);
+  if (scripted !== undefined) return splitTokens(scripted);
+  const asked = scriptedLength(request.lastUserText);
   const natural = naturalTokens(request, pictures, index);
   return asked === undefined ? natural : stretch(natural, asked);
 }
@@ -147,14 +149,6 @@ function shorten(text: string): string {
   if (trimmed.length <= LONGEST_QUOTE) return trimmed;
   const cut = trimmed.slice(0, LONGEST_QUOTE).replace(/[\uD800-\uDBFF]$/, "");
   return `${cut.trimEnd()}…`;
-}
-
-function askedTokens(text: string): number | undefined {
-  const at = text.lastIndexOf(DIRECTIVE);
-  if (at < 0) return undefined;
-  const digits = /^\d{1,6}/.exec(text.slice(at + DIRECTIVE.length, at + DIRECTIVE.length + 6))?.[0];
-  if (digits === undefined) return undefined;
-  return Math.min(Math.max(Number(digits), 1), MOST_OUTPUT_TOKENS);
 }
 
 function stretch(tokens: readonly string[], length: number): string[] {

@@ -9,7 +9,7 @@ import type { ReplyPart } from "./reply.ts";
 import type { ReplyStep } from "./reply-steps.ts";
 import { finishOf, type StreamFrames, type TextAnswer, type TextWire } from "./text-exchange.ts";
 
-/** Differences between the providers. */
+/** Parts of the responses API that differ between the providers. */
 export interface ResponsesDialect {
   headers(answer: TextAnswer): OutgoingHttpHeaders;
   usage(usage: Usage): string;
@@ -117,7 +117,9 @@ function streamFrames(answer: TextAnswer, dialect: ResponsesDialect): StreamFram
     step: (step) => {
       const place = `"item_id":"${parts.itemId(step.at)}","output_index":${step.at}`;
       return (
-        (step.first ? begin(step, place) : "") + piece(step, place) + (step.last ? finish(step, place) : "")
+        (step.isFirst ? begin(step, place) : "") +
+        piece(step, place) +
+        (step.isLast ? finish(step, place) : "")
       );
     },
     ending: () => "",

@@ -1,9 +1,10 @@
 // ToolCalls choose the tools that an answer calls, and their arguments. By default, an answer calls tools once
-// per user message: the tools that the message names, else the one that shares most words with it. After a
-// tool result, the answer is text.
+// per user message: the call that a directive names, the tools that the message names, else the one that shares most
+// words with it. After a tool result, the answer is text.
 import { randomUUID } from "node:crypto";
 import { Refusal } from "../request/refusal.ts";
 import type { AnswerOptions, FunctionTool } from "../text/answer-options.ts";
+import { scriptedCall, scriptedText } from "./directives.ts";
 import { exampleOf, type Material, UnmakeableSchema } from "./json-example.ts";
 
 export interface ToolCall {
@@ -13,10 +14,22 @@ export interface ToolCall {
   readonly arguments: string;
 }
 
-/** @param answersTool true if the last message is a tool result. @throws Refusal */
-export function chooseCalls(options: AnswerOptions, material: Material, answersTool: boolean): ToolCall[] {
+/**
+ * @param message the last user message, whole @param answersTool true if the last message is a tool result
+ * @throws Refusal
+ */
+export function chooseCalls(
+  options: AnswerOptions,
+  material: Material,
+  message: string,
+  answersTool: boolean,
+): ToolCall[] {
+  const scripted = scriptedCall(message, options.tools);
+  if (options.toolChoice === "auto" && scripted !== undefined && !answersTool)
+    return [{ id: callId(), ...scripted }];
+  if (options.toolChoice === "auto" && scriptedText(message) !== undefined) return [];
   return chosenTools(options, material.text, answersTool).map((tool) => ({
-    id: `call_${randomUUID().replaceAll("-", "").slice(0, 24)}`,
+    id: callId(),
     name: tool.name,
     arguments: writeExample(
       tool.parameters ?? { type: "object", properties: {} },
@@ -25,6 +38,8 @@ export function chooseCalls(options: AnswerOptions, material: Material, answersT
     ),
   }));
 }
+
+const callId = () => `call_${randomUUID().replaceAll("-", "").slice(0, 24)}`;
 
 /** @param owner name of the schema's owner, for an error message. @throws Refusal */
 export function writeExample(schema: unknown, material: Material, owner: string): string {

@@ -27,7 +27,7 @@ export interface TextTerms {
   readonly written: number;
   readonly writeRate: Factor;
   /** True if they are cached for longer than usual. */
-  readonly longWrites: boolean;
+  readonly hasLongWrites: boolean;
   /** Output that the limit of the request does not cover: thoughts, rejected predictions. */
   readonly beside: number;
   readonly items: readonly ToolItem[];
@@ -99,7 +99,7 @@ export function termsOf(
 function usual(tier: string): TextTerms {
   return {
     ...{ tier, input: ONE, output: ONE, written: 0, writeRate: ONE },
-    ...{ longWrites: false, beside: 0, items: [], fee: 0n },
+    ...{ hasLongWrites: false, beside: 0, items: [], fee: 0n },
   };
 }
 

@@ -11,7 +11,7 @@ export interface Usage {
   /** Input tokens that were written to a cache. */
   readonly writtenTokens: number;
   /** True if they are cached for longer than usual. */
-  readonly longWrites: boolean;
+  readonly hasLongWrites: boolean;
   readonly tier: string;
   readonly inputCost: PicoUsd;
   readonly outputCost: PicoUsd;
@@ -30,7 +30,7 @@ export function usageOf(request: TextRequest, tokens: number, reasoningTokens: n
     ...{ inputTokens, outputTokens, inputCost, outputCost, tier: terms.tier },
     reasoningTokens: reasoningTokens + terms.beside,
     writtenTokens: terms.written,
-    longWrites: terms.longWrites,
+    hasLongWrites: terms.hasLongWrites,
     cost: inputCost + outputCost + terms.fee,
   };
 }

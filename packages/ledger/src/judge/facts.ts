@@ -1,11 +1,11 @@
-// Facts own the inputs of a decision beside the account and the operation, and the form of its answer.
-
+// Facts own the inputs of a decision beside the account and the operation, and the form of its answer. Each account has its
+// own: a person with two accounts may use one Idempotency-Key in both, and the digests are equal.
 import type { Id } from "../id.ts";
 import type { Outcome } from "../outcome.ts";
 import type { Step } from "../step.ts";
 import type { ClaimRecord } from "./claims.ts";
 
-/** Facts of the ledger that the state of an account does not contain. */
+/** Facts about one account that its state does not contain. */
 export interface Facts {
   /** Ids without a hold in this account. */
   readonly absentHolds: ReadonlySet<Id>;

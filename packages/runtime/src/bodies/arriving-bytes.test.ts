@@ -17,6 +17,9 @@ test("the whole has all bytes, for all chunks, first rooms and blocks", async ()
         for (const chunk of chunks) arriving.push(chunk);
         expect(arriving.length).toBe(all.length);
         expect((await arriving.whole()).equals(all)).toBe(true);
+        const short = new ArrivingBytes(first, blockBytes);
+        for (const chunk of chunks) short.push(chunk);
+        expect(short.wholeAtOnce().equals(all)).toBe(true);
       },
     ),
   );

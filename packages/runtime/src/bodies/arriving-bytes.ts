@@ -41,7 +41,15 @@ export class ArrivingBytes {
     this.#length += chunk.length;
   }
 
-  /** Returns all bytes in one piece. Nothing may be pushed after it. */
+  /** Returns all bytes of a short body in one piece. Nothing may be pushed after it. */
+  wholeAtOnce(): Buffer {
+    if (this.#blocks.length === 0) return this.#first.subarray(0, this.#length);
+    const whole = Buffer.concat([this.#first, ...this.#blocks], this.#length);
+    this.discard();
+    return whole;
+  }
+
+  /** Returns all bytes in one piece, copied in steps. Nothing may be pushed after it. */
   async whole(): Promise<Buffer> {
     if (this.#blocks.length === 0) return this.#first.subarray(0, this.#length);
     const whole = Buffer.allocUnsafe(this.#length);

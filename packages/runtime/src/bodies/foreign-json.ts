@@ -3,6 +3,7 @@
 import { ServiceError } from "@gr/proto";
 import { FairGate, type FairWork } from "./fair-gate.ts";
 import { JsonGuard } from "./json-guard.ts";
+import type { LongStrings } from "./parse-in-slices.ts";
 import { LONG_JSON, loopTurns, parseInTurns } from "./parse-in-turns.ts";
 
 /** Bytes; up to here no shape costs more than a millisecond, so nothing is checked. */
@@ -27,14 +28,18 @@ export function parseForeignJson(json: Buffer, encoding: "utf8" | "latin1" = "ut
 }
 
 /** @param work its owner shares the loop with others. @throws SyntaxError; the signal's reason */
-export async function readForeignJson(json: Buffer, work: FairWork): Promise<unknown> {
+export async function readForeignJson(
+  json: Buffer,
+  work: FairWork,
+  longStrings: LongStrings = "whole",
+): Promise<unknown> {
   if (json.length <= LONG_JSON) return parseForeignJson(json);
   const guard = new JsonGuard(RULES);
   for (let at = 0; at < json.length; at += CHUNK) {
     const chunk = json.subarray(at, at + CHUNK);
     await loopTurns.step({ ...work, cost: chunk.length }, () => explained(() => guard.push(chunk)));
   }
-  return parses.run({ ...work, cost: json.length }, () => parseInTurns(json, work));
+  return parses.run({ ...work, cost: json.length }, () => parseInTurns(json, work, longStrings));
 }
 
 /** The guard's own error is about the body of a request. */

@@ -1,5 +1,6 @@
 // Body admission decides before and while a body is read: its sender may send that much, and the process has room for
 // it. Small bodies are read without these checks, so most requests pay nothing here.
+import type { ServiceError } from "@gr/proto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Allowance, ByteBudget } from "./byte-budget.ts";
 import { askedLength } from "./expected-bodies.ts";
@@ -56,6 +57,30 @@ export function incomingBodyOf(request: FastifyRequest): IncomingBody | undefine
 export function announcedLength({ headers }: FastifyRequest): number | undefined {
   const { "content-length": declared } = headers;
   return declared === undefined ? undefined : Number(declared);
+}
+
+/**
+ * Returns a function to call with arrived bytes before they are stored. It counts them against the limit of the route
+ * and against the rules for the sender, and returns the bytes of the body so far.
+ * @param unannounced bytes that count as announced if the client announces none
+ * @throws ServiceError for too many announced bytes; the function throws for too many arrived bytes
+ */
+export function byteCounter(
+  request: FastifyRequest,
+  limits: { readonly limit: number; readonly unannounced: number; readonly excess: () => ServiceError },
+): (bytes: number) => number {
+  const { limit, unannounced, excess } = limits;
+  const announced = announcedLength(request) ?? unannounced;
+  if (announced > limit) throw excess();
+  const incoming = bodies.get(request);
+  incoming?.expect(announced);
+  let arrived = 0;
+  return (bytes) => {
+    arrived += bytes;
+    if (arrived > limit) throw excess();
+    incoming?.reserve(bytes);
+    return arrived;
+  };
 }
 
 /** Returns the request's part of the budget: its body, and all other bytes for it until its end. */

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { createHttpApp } from "../http/http-app.ts";
+import { closeHttpApp, createHttpApp } from "../http/http-app.ts";
 import { anyone, registerRest, restRoute } from "../http/rest-api.ts";
 import { createLogger } from "../process/logger.ts";
 import { parseJsonBytes } from "./json-body.ts";
@@ -32,7 +32,7 @@ describe("a request", () => {
     await registerRest(app, { routes: [route("/parsed", "parsed"), route("/bytes", "bytes")] });
     await app.listen({ host: "127.0.0.1", port: 0 });
   });
-  afterAll(() => app.close());
+  afterAll(() => closeHttpApp(app, 0));
 
   const send = async (payload: string | Buffer, url: string) => {
     const headers = { "content-type": "application/json", host: "x" };

@@ -6,9 +6,18 @@ import { ServiceError } from "@gr/proto";
 import type { FastifyRequest } from "fastify";
 import { ArrivingBytes } from "./arriving-bytes.ts";
 import { FairGate, type FairWork } from "./fair-gate.ts";
-import { announcedLength, incomingBodyOf } from "./incoming-body.ts";
+import { announcedLength, byteCounter, incomingBodyOf } from "./incoming-body.ts";
 import { guardJson, JsonGuard, OF_REQUESTS } from "./json-guard.ts";
+import type { LongStrings } from "./parse-in-slices.ts";
 import { LONG_JSON, loopTurns, parseInTurns } from "./parse-in-turns.ts";
+
+/** Messages of refusals, shared with the refusals of Fastify's own parsers. */
+export const BODY_MESSAGES = {
+  empty: "The body is empty, but the content type is application/json.",
+  invalid: "The body is not valid JSON.",
+  otherType: (types: string) => `This content type is not supported here; send ${types}.`,
+  wrongLength: "The body's size does not match its Content-Length header.",
+} as const;
 
 /** Bytes of a long body that are checked for UTF-8 in one step. */
 const UTF8_SLICE = 4 * 1024 * 1024;
@@ -45,17 +54,29 @@ export async function readJsonBody(
 ): Promise<JsonBody> {
   const { owner = request.ip, signal } = incomingBodyOf(request) ?? {};
   const work = { owner, signal };
-  const bytes = await readGuarded(request, payload, work);
+  const arrived = await readGuarded(request, payload, work);
+  const bytes = arrived.length > LONG_JSON ? await readLong(request, arrived, work) : arrived.wholeAtOnce();
   guarded.add(bytes);
-  if (bytes.length > LONG_JSON) {
-    const whole = { ...work, cost: bytes.length };
-    parsed.set(bytes, await parses.run(whole, () => parseSlowly(bytes, work)));
-  }
   return { bytes, value: wantsValue ? parseJsonBytes(bytes) : undefined };
 }
 
+/** Joins and parses the bytes of few bodies at a time: a body that is joined has twice its size. */
+async function readLong(request: FastifyRequest, arrived: ArrivingBytes, work: FairWork): Promise<Buffer> {
+  const { longStrings = "whole" } = request.routeOptions.config;
+  try {
+    return await parses.run({ ...work, cost: arrived.length }, async () => {
+      const bytes = await arrived.whole();
+      parsed.set(bytes, await parseSlowly(bytes, work, longStrings));
+      return bytes;
+    });
+  } finally {
+    arrived.discard();
+  }
+}
+
 /**
- * Parses JSON of valid UTF-8 that json-guard.ts accepts. Cheap for a body that `readJsonBody` has read.
+ * Parses JSON of valid UTF-8 that json-guard.ts accepts. Cheap for a body that `readJsonBody` has read, with
+ * the route's `longStrings`.
  * @throws ServiceError invalid_json
  */
 export function parseJsonBytes(bytes: Buffer): unknown {
@@ -79,21 +100,16 @@ function readGuarded(
   request: FastifyRequest,
   payload: NodeJS.ReadableStream,
   work: FairWork,
-): Promise<Buffer> {
+): Promise<ArrivingBytes> {
   const limit = request.routeOptions.bodyLimit;
   const announced = announcedLength(request);
   const incoming = incomingBodyOf(request);
   return new Promise((resolve, reject) => {
-    if (announced !== undefined && announced > limit) {
-      reject(tooLarge(limit));
-      return;
-    }
-    // Throws as `reject` does. Without a length, the limit counts as announced.
-    incoming?.expect(announced ?? limit);
+    // Throws as `reject` does.
+    const count = byteCounter(request, { limit, unannounced: limit, excess: () => tooLarge(limit) });
     const guard = new JsonGuard(OF_REQUESTS, incoming?.meter);
     const first = announced === undefined ? FIRST_ROOM.unannounced : FIRST_ROOM.announced;
     const arriving = new ArrivingBytes(Math.min(first, announced ?? limit));
-    let length = 0;
     let checking: Promise<void> | undefined;
     const stop = () => {
       payload.off("data", read);
@@ -119,10 +135,8 @@ function readGuarded(
     };
     const read = (chunk: Buffer) => {
       try {
-        length += chunk.length;
-        if (length > limit) throw tooLarge(limit);
-        incoming?.reserve(chunk.length);
-        if ((announced ?? length) <= LONG_JSON) check(chunk);
+        const arrived = count(chunk.length);
+        if ((announced ?? arrived) <= LONG_JSON) check(chunk);
         else {
           checking = checkInTurn(chunk);
           checking.catch(fail);
@@ -136,7 +150,7 @@ function readGuarded(
       stop();
       if (arriving.length > LONG_JSON) await incoming?.meter?.counted(true);
       if (announced !== undefined && announced !== arriving.length) throw wrongLength();
-      resolve(await arriving.whole());
+      resolve(arriving);
     };
     payload.on("data", read);
     const onEnd = () => void end().catch(fail);
@@ -146,11 +160,11 @@ function readGuarded(
   });
 }
 
-async function parseSlowly(bytes: Buffer, work: FairWork): Promise<unknown> {
+async function parseSlowly(bytes: Buffer, work: FairWork, longStrings: LongStrings): Promise<unknown> {
   refuseByteOrderMark(bytes);
   try {
     await refuseOtherEncodings(bytes, work);
-    return await parseInTurns(bytes, work);
+    return await parseInTurns(bytes, work, longStrings);
   } catch (error) {
     throw error instanceof SyntaxError ? invalid(error) : error;
   }
@@ -177,7 +191,7 @@ const BYTE_ORDER_MARK = Buffer.from("\ufeff");
 
 function refuseEmpty(bytes: Buffer): void {
   if (bytes.byteLength === 0) {
-    throw new ServiceError("invalid_json", "The body is empty, but the content type is application/json.");
+    throw new ServiceError("invalid_json", BODY_MESSAGES.empty);
   }
   refuseByteOrderMark(bytes);
 }
@@ -193,7 +207,7 @@ function refuseByteOrderMark(bytes: Buffer): void {
 }
 
 function invalid(cause: unknown): ServiceError {
-  return new ServiceError("invalid_json", "The body is not valid JSON.", { cause });
+  return new ServiceError("invalid_json", BODY_MESSAGES.invalid, { cause });
 }
 
 function tooLarge(limit: number): ServiceError {
@@ -201,5 +215,5 @@ function tooLarge(limit: number): ServiceError {
 }
 
 function wrongLength(): ServiceError {
-  return new ServiceError("invalid_json", "The body's size does not match its Content-Length header.");
+  return new ServiceError("invalid_json", BODY_MESSAGES.wrongLength);
 }

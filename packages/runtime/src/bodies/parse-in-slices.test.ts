@@ -1,10 +1,10 @@
 // The sliced parser is JSON.parse that can be stopped: same values, same refusals.
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { parseInSlices } from "./parse-in-slices.ts";
+import { type LongStrings, parseInSlices, stringLengthIn } from "./parse-in-slices.ts";
 
-function parse(text: string): { value: unknown; pauses: number } {
-  const slices = parseInSlices(Buffer.from(text));
+function parse(text: string, longStrings?: LongStrings): { value: unknown; pauses: number } {
+  const slices = parseInSlices(Buffer.from(text), longStrings);
   for (let pauses = 0; ; pauses += 1) {
     const { done, value } = slices.next();
     if (done === true) return { value, pauses };
@@ -79,6 +79,44 @@ test.each([
     expectSame(text.slice(0, -5));
   }
   expectSame(`["${"\\u0041".repeat(50_000)}"]`);
+});
+
+test("a run of ASCII that is longer than a step is the same text", () => {
+  const long = "x".repeat(33 * 1024 * 1024);
+  expect((parse(`["${long}é${long}"]`).value as string[])[0] === `${long}é${long}`).toBe(true);
+});
+
+test.each([
+  ["plain", "x"],
+  ["of two bytes", "é"],
+  ["of four bytes", "😀"],
+  ["escaped", "\n"],
+  ["mixed", 'a"é\\😀'],
+])("a cut string is the beginning, and its length is known: %s", (_, unit) => {
+  for (const before of ["", "a", "ab", "abc", "x".repeat(200_000)]) {
+    const long = before + unit.repeat(200_000);
+    const { short, rest, own } = { short: "é".repeat(1_000), rest: [long, "a"], own: { long, next: "b" } };
+    const whole = { short, own, rest };
+    const value = parse(JSON.stringify(whole), "cut").value as typeof whole;
+    expect(long.startsWith(value.own.long)).toBe(true);
+    expect(value.own.long.length).toBeGreaterThanOrEqual(10_000);
+    expect(value.own.long.length).toBeLessThan(150_000);
+    expect(stringLengthIn(value.own, "long")).toBe(long.length);
+    expect(value).toStrictEqual({
+      short,
+      own: { long: value.own.long, next: "b" },
+      rest: [value.own.long, "a"],
+    });
+    expect([stringLengthIn(value.own, "next"), stringLengthIn(value.own, "absent")]).toEqual([1, 0]);
+  }
+});
+
+test("a cut string is refused as a whole one", () => {
+  const long = "x".repeat(300_000);
+  for (const bad of [`"${long}\\x"`, `"${long}\u0001"`, `"${long}`, `"${long}\\`]) {
+    expect(() => parse(`{"a":${bad}}`, "cut")).toThrow(SyntaxError);
+    expect(() => parse(`{"a":${bad}}`)).toThrow(SyntaxError);
+  }
 });
 
 test("pauses in whatever is long: strings, values, whitespace", () => {

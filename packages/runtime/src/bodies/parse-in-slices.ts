@@ -5,19 +5,35 @@ const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const SPACE = 0x20;
+const LAST_ASCII = 0x7f;
 const LOWER_U = 0x75;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
-/** Bytes of a long string that are decoded at a time. */
+/** Bytes of a long string that are decoded at a time; of a cut one, the only ones. */
 const PIECE = 64 * 1024;
+/** Bytes of ASCII without escapes that become a string in one step. The largest picture is one such run. */
+const LONGEST_RUN = 32 * 1024 * 1024;
 /** Cost between two pauses: bytes, plus this many for each value. */
 const SLICE = 1024 * 1024;
 const BYTES_PER_VALUE = 256;
 
 type Container = unknown[] | Record<string, unknown>;
+
+/** `cut`: only the beginning of a long string, for readers of short fields: a string costs as much memory as its bytes. */
+export type LongStrings = "whole" | "cut";
+
+/** Lengths of cut members before the cut, by their object. */
+const lengths = new WeakMap<object, Map<string, number>>();
+
+/** Returns the length of a member, also of a cut one; 0 if it is no string. */
+export function stringLengthIn(object: Readonly<Record<string, unknown>>, name: string): number {
+  const value = object[name];
+  if (typeof value !== "string") return 0;
+  return lengths.get(object)?.get(name) ?? value.length;
+}
 
 /**
  * Pauses (yields) about every millisecond.
@@ -25,8 +41,11 @@ type Container = unknown[] | Record<string, unknown>;
  * @returns the value
  * @throws SyntaxError
  */
-export function* parseInSlices(json: Buffer): Generator<undefined, unknown> {
-  const parser = new Parser(json);
+export function* parseInSlices(
+  json: Buffer,
+  longStrings: LongStrings = "whole",
+): Generator<undefined, unknown> {
+  const parser = new Parser(json, longStrings === "cut");
   while (!parser.runSlice()) yield;
   return parser.value;
 }
@@ -42,13 +61,19 @@ class Parser {
   readonly #names: string[] = [];
   #at = 0;
   #expected: Expected = "value";
-  /** Pieces of the string that is being read, and whether it is a name. */
+  /** The string that is being read, up to its current run; undefined outside of strings. */
   #text: string | undefined;
   #isName = false;
+  /** Begin of the current run of ASCII without escapes. */
+  #run: number | undefined;
+  readonly #cuts: boolean;
+  /** Length of the omitted parts. */
+  #omitted = 0;
   #budget = 0;
 
-  constructor(json: Buffer) {
+  constructor(json: Buffer, cuts: boolean) {
     this.#json = json;
+    this.#cuts = cuts;
   }
 
   /** @returns true after the end of the text */
@@ -56,7 +81,7 @@ class Parser {
     this.#budget = SLICE;
     while (this.#budget > 0) {
       if (this.#text !== undefined) {
-        this.#piece(this.#text);
+        this.#piece();
         continue;
       }
       const from = this.#at;
@@ -110,11 +135,8 @@ class Parser {
   }
 
   #begin(byte: number): void {
-    if (byte === QUOTE) {
-      this.#at += 1;
-      this.#text = "";
-      this.#isName = false;
-    } else if (byte === OPEN_BRACE) this.#enter({}, "name or end");
+    if (byte === QUOTE) this.#beginString(false);
+    else if (byte === OPEN_BRACE) this.#enter({}, "name or end");
     else if (byte === OPEN_BRACKET) this.#enter([], "value or end");
     else this.#scalar();
   }
@@ -138,9 +160,14 @@ class Parser {
 
   #beginName(byte: number): void {
     if (byte !== QUOTE) throw this.#unexpected();
+    this.#beginString(true);
+  }
+
+  #beginString(isName: boolean): void {
     this.#at += 1;
     this.#text = "";
-    this.#isName = true;
+    this.#omitted = 0;
+    this.#isName = isName;
   }
 
   #more(byte: number): void {
@@ -162,37 +189,70 @@ class Parser {
     this.#expected = container === undefined ? "nothing" : "more";
     if (container === undefined) this.value = value;
     else if (Array.isArray(container)) container.push(value);
-    else container[this.#names.pop() as string] = value;
+    else {
+      const name = this.#names.pop() as string;
+      container[name] = value;
+      if (this.#omitted > 0 && typeof value === "string") recordLength(container, name, value, this.#omitted);
+    }
   }
 
   /** Reads on in a string: to its end, or a piece of it. */
-  #piece(before: string): void {
+  #piece(): void {
     const json = this.#json;
     const start = this.#at;
     const full = start + PIECE;
     let end = start;
     let isEscaped = false;
+    let bits = 0;
     for (let byte = json[end]; byte !== QUOTE; byte = json[end]) {
       if (byte === undefined || byte < SPACE) throw this.#unexpected();
       // Neither an escape nor a character may be cut in two.
       if (end >= full && (byte & 0xc0) !== 0x80) break;
+      bits |= byte;
       if (byte === BACKSLASH) {
         isEscaped = true;
         end += json[end + 1] === LOWER_U ? 6 : 2;
       } else end += 1;
     }
-    const spelt = json.toString("utf8", start, end);
-    const text = before + (isEscaped ? (JSON.parse(`"${spelt}"`) as string) : spelt);
     this.#budget -= end - start;
     this.#at = end;
-    if (json[end] !== QUOTE) {
-      this.#text = text;
-      return;
+    if (isEscaped || bits > LAST_ASCII) {
+      this.#endRun(start);
+      const spelt = json.toString("utf8", start, end);
+      this.#add(isEscaped ? (JSON.parse(`"${spelt}"`) as string) : spelt);
+    } else {
+      this.#run ??= start;
+      if (end - this.#run >= LONGEST_RUN) this.#endRun(end);
     }
+    if (json[end] === QUOTE) this.#endString();
+  }
+
+  #endString(): void {
+    this.#endRun(this.#at);
     this.#at += 1;
+    const text = this.#text as string;
     this.#text = undefined;
     if (this.#isName) this.#endName(text);
     else this.#put(text);
+    this.#omitted = 0;
+  }
+
+  /** Adds the run to the string, in one step: many short strings would be copied by the garbage collector. */
+  #endRun(end: number): void {
+    const from = this.#run;
+    if (from === undefined) return;
+    this.#run = undefined;
+    const text = this.#text as string;
+    const room = this.#cuts ? Math.max(0, PIECE - text.length) : LONGEST_RUN + PIECE;
+    const to = Math.min(end, from + room);
+    this.#text = text + this.#json.toString("latin1", from, to);
+    this.#omitted += end - to;
+  }
+
+  #add(more: string): void {
+    const text = this.#text as string;
+    if (this.#cuts && text.length >= PIECE) this.#omitted += more.length;
+    else this.#text = text + more;
   }
 
   #endName(name: string): void {
@@ -203,6 +263,11 @@ class Parser {
   #unexpected(): SyntaxError {
     return new SyntaxError(`unexpected byte at ${this.#at}`);
   }
+}
+
+function recordLength(object: object, name: string, shown: string, omitted: number): void {
+  const known = lengths.get(object) ?? new Map<string, number>();
+  lengths.set(object, known.set(name, shown.length + omitted));
 }
 
 function isSpace(byte: number): boolean {

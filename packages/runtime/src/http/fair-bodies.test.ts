@@ -6,7 +6,7 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { ByteBudget } from "../bodies/byte-budget.ts";
 import { createLogger } from "../process/logger.ts";
-import { createHttpApp } from "./http-app.ts";
+import { closeHttpApp, createHttpApp } from "./http-app.ts";
 import { anyone, registerRest, restRoute } from "./rest-api.ts";
 
 const MB = 1024 * 1024;
@@ -38,7 +38,7 @@ beforeEach(async () => {
   });
   await app.listen({ host: "127.0.0.1", port: 0 });
 });
-afterEach(() => app.close());
+afterEach(() => closeHttpApp(app, 0));
 
 const accountOf = ({ headers }: { headers: Record<string, unknown> }) => String(headers["x-account"]);
 /** JSON of the kind with the longest parse time. */

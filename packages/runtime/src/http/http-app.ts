@@ -70,6 +70,7 @@ export function createHttpApp({
   tracing,
   origin = "outside",
 }: HttpAppOptions): FastifyInstance {
+  const hasHeaders = Object.keys(headers).length > 0;
   const refuse = (error: NodeJS.ErrnoException, socket: Socket, id: string) =>
     refuseBadHttp(error, socket, { ...headers, [REQUEST_ID_HEADER]: id });
   const settings: FastifyHttpOptions<Server> = {
@@ -114,7 +115,8 @@ export function createHttpApp({
   if (origin === "outside") answerOneAtATime(app);
   traceRequests(app, tracing, origin);
   app.addHook("onRequest", (request, reply, done) => {
-    reply.header(REQUEST_ID_HEADER, request.id).headers(headers);
+    reply.header(REQUEST_ID_HEADER, request.id);
+    if (hasHeaders) reply.headers(headers);
     announceIdleTime(request.raw, reply);
     refuseAmbiguous(request.raw);
     done();
@@ -227,6 +229,17 @@ export async function drainHttpApp({ server }: FastifyInstance, forMs: number): 
   const over = AbortSignal.timeout(forMs);
   const connections = () => new Promise<number>((resolve) => server.getConnections((_e, n) => resolve(n)));
   while (!over.aborted && (await connections()) > 0) await pause(IDLE_SWEEP_MS, over);
+}
+
+/**
+ * Registers a scope of the app. Without the name, Fastify would search all loaded modules for one.
+ */
+export async function registerScope(
+  app: FastifyInstance,
+  name: string,
+  fill: (scope: FastifyInstance) => Promise<void>,
+): Promise<void> {
+  await app.register(Object.assign(fill, { [Symbol.for("fastify.display-name")]: name }));
 }
 
 /** Stops accepting, lets running requests finish for at most `graceMs`, then cuts their connections. */

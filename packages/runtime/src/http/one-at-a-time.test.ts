@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, test } from "@jest/globals";
 import { createLogger } from "../process/logger.ts";
-import { createHttpApp } from "./http-app.ts";
+import { closeHttpApp, createHttpApp } from "./http-app.ts";
 
 test("requests sent together on one connection are worked on in turn, and all are answered", async () => {
   const app = createHttpApp({ log: createLogger("silent", "test"), requestId: () => "an-id" });
@@ -26,7 +26,7 @@ test("requests sent together on one connection are worked on in turn, and all ar
     text += chunk;
   });
   await once(socket, "close");
-  await app.close();
+  await closeHttpApp(app, 0);
   expect(text.split('{"done":true}')).toHaveLength(21);
   expect(most).toBe(1);
 });

@@ -15,9 +15,9 @@ const ANNOUNCED_EARLIER_MS = 1_000;
 const RETRY_AFTER_MS = 2_000;
 
 export interface ConnectionLimits {
-  /** Connections of the port. */
+  /** Maximum number of connections of the port. */
   readonly most: number;
-  /** Connections of one owner. */
+  /** Maximum number of connections of one owner. */
   readonly mostOfOwner: number;
   /**
    * Network of a remote address. Undefined: the connections are not counted by owner, and keep the long idle time, since a
@@ -28,19 +28,28 @@ export interface ConnectionLimits {
   readonly closed: (which: "refused" | "idle") => void;
 }
 
+/** A running answer, and the stream that it is read from. */
+export interface RunningAnswer {
+  readonly response: ServerResponse;
+  source: Readable | undefined;
+}
+
 export class Connection {
   readonly socket: Socket;
   /** Undefined: not counted by owner. */
   readonly owner: string | undefined;
-  /** Running answers, each with its source stream. */
-  readonly answers = new Map<ServerResponse, Readable | undefined>();
+  readonly answers: RunningAnswer[] = [];
   /** True after a request with a valid key over this connection. */
   isKnown = false;
   /** Rank of the moment since which no request runs; 0 while one runs. */
   idleRank = 0;
-  readonly port: Pick<OpenConnections, "hasTooManyStrangers"> | undefined;
+  readonly port: OpenConnections | undefined;
+  /** The list that the connection is in, and its neighbours there. */
+  list: ConnectionList | undefined;
+  earlier: Connection | undefined;
+  later: Connection | undefined;
 
-  constructor(socket: Socket, owner: string | undefined, port?: Connection["port"]) {
+  constructor(socket: Socket, owner: string | undefined, port?: OpenConnections) {
     this.socket = socket;
     this.owner = owner;
     this.port = port;
@@ -52,20 +61,74 @@ export class Connection {
   }
 }
 
-const connections = new WeakMap<Socket, Connection>();
+/** A member of the socket: it costs less than an entry of a WeakMap, which each request would read several times. */
+const CONNECTION = Symbol("connection");
+
+interface CountedSocket extends Socket {
+  [CONNECTION]?: Connection;
+}
 
 /** Returns the counted connection of a request. @returns undefined on ports without limits */
 export function connectionOf({ socket }: IncomingMessage): Connection | undefined {
-  return connections.get(socket);
+  return (socket as CountedSocket)[CONNECTION];
+}
+
+/**
+ * Connections in the order of their arrival in the list. Each request moves its connection from one list to another, so
+ * the links are members of the connections: a move allocates nothing.
+ */
+class ConnectionList implements Iterable<Connection> {
+  #size = 0;
+  #first: Connection | undefined;
+  #last: Connection | undefined;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get first(): Connection | undefined {
+    return this.#first;
+  }
+
+  /** Adds a connection at the end, and removes it from its list before. */
+  append(connection: Connection): void {
+    connection.list?.remove(connection);
+    connection.list = this;
+    connection.earlier = this.#last;
+    if (this.#last === undefined) this.#first = connection;
+    else this.#last.later = connection;
+    this.#last = connection;
+    this.#size += 1;
+  }
+
+  remove(connection: Connection): void {
+    if (connection.list !== this) return;
+    const { earlier, later } = connection;
+    if (earlier === undefined) this.#first = later;
+    else earlier.later = later;
+    if (later === undefined) this.#last = earlier;
+    else later.earlier = earlier;
+    connection.list = connection.earlier = connection.later = undefined;
+    this.#size -= 1;
+  }
+
+  /** The current connection may be removed meanwhile. */
+  *[Symbol.iterator](): Generator<Connection> {
+    for (let at = this.#first; at !== undefined; ) {
+      const { later } = at;
+      yield at;
+      at = later;
+    }
+  }
 }
 
 export class OpenConnections {
   /** Connections with a running request. */
-  readonly running = new Set<Connection>();
+  readonly running = new ConnectionList();
   /** Idle longest first. */
-  readonly #strangers = new Set<Connection>();
+  readonly #strangers = new ConnectionList();
   /** Idle longest first. */
-  readonly #known = new Set<Connection>();
+  readonly #known = new ConnectionList();
   readonly #owned = new Map<string, Set<Connection>>();
   readonly #limits: ConnectionLimits;
   #ranks = 0;
@@ -95,14 +158,14 @@ export class OpenConnections {
     const siblings = owner === undefined ? undefined : this.#owned.get(owner);
     const hasPlace =
       (siblings === undefined || siblings.size < mostOfOwner || this.#close(longestIdle(siblings))) &&
-      (this.size < most || this.#close(first(this.#strangers) ?? first(this.#known)));
+      (this.size < most || this.#close(this.#strangers.first ?? this.#known.first));
     if (!hasPlace) {
       closed("refused");
       socket.destroy();
       return;
     }
     const connection = new Connection(socket, owner, this);
-    connections.set(socket, connection);
+    (socket as CountedSocket)[CONNECTION] = connection;
     if (owner !== undefined) {
       const owned = this.#owned.get(owner);
       if (owned === undefined) this.#owned.set(owner, new Set([connection]));
@@ -112,27 +175,32 @@ export class OpenConnections {
     socket.once("close", () => this.#forget(connection));
   }
 
-  #begin({ socket }: IncomingMessage, response: ServerResponse): void {
-    const connection = connections.get(socket);
+  #begin(request: IncomingMessage, response: ServerResponse): void {
+    const connection = connectionOf(request);
     if (connection === undefined) return;
-    this.#strangers.delete(connection);
-    this.#known.delete(connection);
     connection.idleRank = 0;
-    connection.answers.set(response, undefined);
-    this.running.add(connection);
-    response.once("close", () => {
-      connection.answers.delete(response);
-      if (connection.answers.size > 0 || !this.running.delete(connection) || socket.destroyed) return;
-      this.#startIdle(connection);
-      // Node has just set the long time.
-      if (connection.isBrief) socket.setTimeout(STRANGER_IDLE_MS + ANNOUNCED_EARLIER_MS);
-    });
+    connection.answers.push({ response, source: undefined });
+    if (connection.list !== this.running) this.running.append(connection);
+    response.on("close", endAnswer);
+  }
+
+  /** Ends an answer of a connection. */
+  end(connection: Connection, response: ServerResponse): void {
+    const { answers, socket } = connection;
+    const index = answers.findIndex((each) => each.response === response);
+    if (index >= 0) answers.splice(index, 1);
+    if (answers.length > 0 || connection.list !== this.running) return;
+    this.running.remove(connection);
+    if (socket.destroyed) return;
+    this.#startIdle(connection);
+    // Node has just set the long time.
+    if (connection.isBrief) socket.setTimeout(STRANGER_IDLE_MS + ANNOUNCED_EARLIER_MS);
   }
 
   #startIdle(connection: Connection): void {
     this.#ranks += 1;
     connection.idleRank = this.#ranks;
-    (connection.isKnown ? this.#known : this.#strangers).add(connection);
+    (connection.isKnown ? this.#known : this.#strangers).append(connection);
   }
 
   /** @returns false if there is none */
@@ -145,9 +213,7 @@ export class OpenConnections {
   }
 
   #forget(connection: Connection): void {
-    this.running.delete(connection);
-    this.#strangers.delete(connection);
-    this.#known.delete(connection);
+    connection.list?.remove(connection);
     if (connection.owner === undefined) return;
     const owned = this.#owned.get(connection.owner);
     owned?.delete(connection);
@@ -155,8 +221,10 @@ export class OpenConnections {
   }
 }
 
-function first(idle: ReadonlySet<Connection>): Connection | undefined {
-  return idle.values().next().value;
+/** Listener of every answer of a counted port; shared, so that a request allocates none. */
+function endAnswer(this: ServerResponse): void {
+  const connection = connectionOf(this.req);
+  connection?.port?.end(connection, this);
 }
 
 /** Strangers first. */

@@ -1,6 +1,7 @@
 // renderError alone turns an error into an HTTP answer: status, headers and body are from the error table.
 import { STATUS_CODES } from "node:http";
 import { errorRow, fromConnectError, type Reason, ServiceError } from "@gr/proto";
+import { BODY_MESSAGES } from "../bodies/json-body.ts";
 
 export interface HttpError {
   readonly status: number;
@@ -21,18 +22,18 @@ export interface ErrorBody {
 const FRAMEWORK_ERRORS: Readonly<Record<string, { reason: Reason; message: string }>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: {
     reason: "unsupported_media_type",
-    message: "This content type is not supported here; send application/json.",
+    message: BODY_MESSAGES.otherType("application/json"),
   },
   FST_ERR_CTP_BODY_TOO_LARGE: { reason: "body_too_large", message: "The request body is too large." },
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: {
     reason: "invalid_json",
-    message: "The body's size does not match its Content-Length header.",
+    message: BODY_MESSAGES.wrongLength,
   },
   FST_ERR_CTP_EMPTY_JSON_BODY: {
     reason: "invalid_json",
-    message: "The body is empty, but the content type is application/json.",
+    message: BODY_MESSAGES.empty,
   },
-  FST_ERR_CTP_INVALID_JSON_BODY: { reason: "invalid_json", message: "The body is not valid JSON." },
+  FST_ERR_CTP_INVALID_JSON_BODY: { reason: "invalid_json", message: BODY_MESSAGES.invalid },
   FST_ERR_BAD_URL: { reason: "route_not_found", message: "The URL is not valid." },
   FST_ERR_MAX_PARAM_LENGTH: { reason: "route_not_found", message: "A part of the URL is too long." },
 };

@@ -4,6 +4,7 @@ import { ServiceError } from "@gr/proto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import { FormFile } from "../bodies/form-body.ts";
 import { createLogger } from "../process/logger.ts";
 import { createHttpApp } from "./http-app.ts";
 import { type Access, anyone, describeRoutes, type RestApi, registerRest, restRoute } from "./rest-api.ts";
@@ -42,7 +43,6 @@ const api: RestApi = {
       summary: "Take bytes",
       body: thing,
       bodyAs: "bytes",
-      otherBodies: { "multipart/form-data": thing.extend({ file: z.file() }) },
       bodyLimit: 40,
       responses: {
         200: {
@@ -53,6 +53,24 @@ const api: RestApi = {
         },
       },
       handle: async ({ body }) => ({ length: (body as unknown as Buffer).length }),
+    }),
+    restRoute({
+      method: "POST",
+      path: "/forms",
+      access: anyone,
+      summary: "Take a form",
+      body: thing.extend({ isNew: z.boolean().nullish(), file: z.unknown().optional() }),
+      form: {
+        schema: thing.extend({ file: z.file() }),
+        maxBytes: 2_000,
+        maxFileBytes: 100,
+        fileFields: ["file"],
+      },
+      responses: { 200: { description: "Taken" } },
+      handle: async ({ body }) => {
+        const { file, ...fields } = body;
+        return { ...fields, file: file instanceof FormFile ? file.release().toString() : file };
+      },
     }),
     restRoute({
       method: "GET",
@@ -217,8 +235,85 @@ describe("requests", () => {
     }
   });
 
+  describe("a route with a form", () => {
+    const FORM = "multipart/form-data; boundary=b";
+    const part = (name: string, value: string, more = "") =>
+      `--b\r\ncontent-disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
+    const formOf = (...parts: string[]) => `${parts.join("")}--b--\r\n`;
+    const file = (name: string, value: string) => part(name, value, '; filename="a"');
+
+    test("gets the values that JSON has, and files", async () => {
+      const form = formOf(
+        part("name", "12"),
+        part("size", "3.5"),
+        part("isNew", "true"),
+        file("file", "abc"),
+      );
+      const expected = { name: "12", size: 3.5, isNew: true };
+      expect(await send(form, "/forms", FORM)).toEqual({ status: 200, body: { ...expected, file: "abc" } });
+      expect(await send(JSON.stringify(expected), "/forms")).toEqual({ status: 200, body: expected });
+    });
+
+    test.each([
+      ["a field beyond its schema", formOf(part("name", "abcdef")), "name"],
+      ["a text where a number belongs", formOf(part("name", "a"), part("size", "1e3")), "size"],
+      ["a repeated field", formOf(part("name", "a"), part("name", "b")), "name"],
+      ["a file where a text belongs", formOf(file("name", "a")), "name"],
+    ])("refuses %s as it does in JSON", async (_case, form, param) => {
+      const { status, body } = await send(form, "/forms", FORM);
+      expect([status, body.error.code, body.error.param]).toEqual([400, "invalid_value", param]);
+    });
+
+    test.each([
+      ["no form", "no form"],
+      ["no end", part("name", "a")],
+      ["a name of Object.prototype", formOf(part("__proto__", "a"))],
+    ])("refuses a body with %s", async (_case, form) => {
+      const { status, body } = await send(form, "/forms", FORM);
+      expect([status, body.error.code]).toEqual([400, "invalid_value"]);
+    });
+
+    test.each([
+      ["file", formOf(part("name", "a"), file("file", "x".repeat(101)))],
+      ["file in another field", formOf(part("name", "a"), file("other", "x".repeat(101)))],
+      ["text", formOf(part("name", "x".repeat(1_135)))],
+      ["form", formOf(...Array.from({ length: 20 }, () => file("file", "x".repeat(100))))],
+      ["number of fields", formOf(...Array.from({ length: 65 }, () => part("n", "")))],
+    ])("refuses a %s above the limit", async (_case, form) => {
+      const { status, body } = await send(form, "/forms", FORM);
+      expect([status, body.error.code]).toEqual([413, "body_too_large"]);
+    });
+
+    test("names both types in its refusals, and accepts no encoded form", async () => {
+      const other = await send("name=a", "/forms", "text/plain");
+      expect([other.status, other.body.error.message]).toEqual([
+        415,
+        expect.stringContaining("application/json or multipart/form-data"),
+      ]);
+      const none = await app.inject({ method: "POST", url: "/forms", headers: { host: "x" } });
+      expect([none.statusCode, none.json().error.message]).toEqual([
+        400,
+        expect.stringContaining("application/json or multipart/form-data"),
+      ]);
+      const encoded = await app.inject({
+        ...{ method: "POST", url: "/forms", payload: formOf(part("name", "a")) },
+        headers: { host: "x", "content-type": FORM, "content-encoding": "gzip" },
+      });
+      expect([encoded.statusCode, encoded.json().error.message]).toEqual([
+        415,
+        expect.stringContaining("Encoding"),
+      ]);
+    });
+  });
+
   test("a route that takes no body does not mind one, of whatever type and however broken", async () => {
-    for (const type of ["application/json", "text/plain", "application/x-www-form-urlencoded", undefined]) {
+    for (const type of [
+      "application/json",
+      "text/plain",
+      "application/x-www-form-urlencoded",
+      "multipart/form-data; boundary=b",
+      undefined,
+    ]) {
       const { statusCode } = await app.inject({
         method: "DELETE",
         url: "/things/1",
@@ -264,6 +359,7 @@ describe("the description", () => {
     expect(Object.entries(paths).map(([path, item]) => [path, Object.keys(item)])).toEqual([
       ["/things/{id}", ["post", "delete"]],
       ["/bytes", ["post"]],
+      ["/forms", ["post"]],
       ["/files/{path}", ["get"]],
     ]);
   });
@@ -326,7 +422,7 @@ describe("the description", () => {
   });
 
   test("names every content type that a body may have", () => {
-    expect(paths["/bytes"]?.["post"]?.["requestBody"]).toMatchObject({
+    expect(paths["/forms"]?.["post"]?.["requestBody"]).toMatchObject({
       content: {
         "application/json": { schema: { required: ["name"] } },
         "multipart/form-data": {

@@ -1,12 +1,24 @@
 // REST routes as data: one declaration validates requests, registers handlers and becomes the OpenAPI document.
 import type { IncomingMessage } from "node:http";
+import multipart from "@fastify/multipart";
 import { ServiceError } from "@gr/proto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { callForBodies } from "../bodies/expected-bodies.ts";
+import {
+  FORM_TYPE,
+  type FormRules,
+  readFormBody,
+  type TextReader,
+  textReaders,
+} from "../bodies/form-body.ts";
 import { admitBodies, type BodyRules } from "../bodies/incoming-body.ts";
-import { readJsonBody } from "../bodies/json-body.ts";
+import { BODY_MESSAGES, readJsonBody } from "../bodies/json-body.ts";
+import type { LongStrings } from "../bodies/parse-in-slices.ts";
 import { parseRequest, refuseNul } from "../bodies/parse-request.ts";
+import { registerScope } from "./http-app.ts";
+
+const JSON_TYPE = "application/json";
 
 /**
  * Decides about the caller of a route before the body is read.
@@ -44,9 +56,14 @@ export interface RestRoute {
    * json-guard.ts has accepted, and checks the rest itself; `body` is then documentation.
    */
   readonly bodyAs?: "parsed" | "bytes";
-  /** Bodies in further content types, for which `setup` adds the parsers; for the OpenAPI document. */
-  readonly otherBodies?: Readonly<Record<string, z.ZodType>>;
-  /** Bytes; 1 MB when absent. */
+  /**
+   * "cut": the value that `parseJsonBytes` returns for a long body has only the beginning of its long strings, and
+   * `stringLengthIn` returns their lengths. Absent: it has them whole, which costs their size in memory once more.
+   */
+  readonly longStrings?: LongStrings;
+  /** Absent: the route accepts no form. A form is checked against `body`, as JSON is. */
+  readonly form?: FormRules;
+  /** Limit of a JSON body, in bytes; 1 MB when absent. */
   readonly bodyLimit?: number;
   /** Documented answers by status. */
   readonly responses: Readonly<Record<number, RestAnswer>>;
@@ -70,7 +87,7 @@ export interface RestApi {
   readonly bodies?: BodyRules;
   /** True: strings of parsed bodies and queries become text of PostgreSQL, so one with a NUL is refused. */
   readonly refusesNul?: boolean;
-  /** Prepares the routes' own scope before they are added to it: body parsers, hooks, an error handler. */
+  /** Prepares the routes' own scope before they are added to it: hooks, an error handler. */
   readonly setup?: (scope: FastifyInstance) => Promise<void>;
 }
 
@@ -92,36 +109,52 @@ export function restRoute<
 
 /** Registers the routes in an encapsulated scope, so that their body parsers touch nothing else. */
 export async function registerRest(app: FastifyInstance, api: RestApi): Promise<void> {
-  await app.register(async (scope) => {
+  await registerScope(app, "routes", async (scope) => {
     scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser(
-      "application/json",
-      async (request: FastifyRequest, payload: IncomingMessage) => {
-        const { bodyAs } = request.routeOptions.config;
-        if (bodyAs === "nothing") return undefined;
-        const { "content-encoding": encoding = "identity" } = request.headers;
-        if (encoding.toLowerCase() !== "identity") throw encodedBody();
-        const { bytes, value } = await readJsonBody(request, payload, bodyAs === "parsed");
-        return bodyAs === "parsed" ? value : bytes;
-      },
-    );
+    scope.addContentTypeParser(JSON_TYPE, async (request: FastifyRequest, payload: IncomingMessage) => {
+      const { bodyAs } = request.routeOptions.config;
+      if (bodyAs === "nothing") return undefined;
+      refuseEncoding(request);
+      const { bytes, value } = await readJsonBody(request, payload, bodyAs === "parsed");
+      return bodyAs === "parsed" ? value : bytes;
+    });
     scope.addContentTypeParser("*", (request, _stream, done) => {
       // The body is not read, so its type does not matter.
       if (request.routeOptions.config.bodyAs === "nothing") done(null);
-      else done(otherBodyType());
+      else done(otherBodyType(request));
     });
     if (api.bodies !== undefined) admitBodies(scope, api.bodies);
     callForBodies(scope);
+    if (api.routes.some(({ form }) => form !== undefined)) await acceptForms(scope);
     await api.setup?.(scope);
     for (const route of api.routes) registerRoute(scope, route, api.refusesNul === true);
   });
 }
 
+/** The plugin accepts forms on each route of the scope, so routes without `form` refuse here. */
+async function acceptForms(scope: FastifyInstance): Promise<void> {
+  await scope.register(multipart);
+  scope.addHook("preValidation", async (request) => {
+    const { bodyAs, form } = request.routeOptions.config;
+    if (!request.isMultipart() || bodyAs === "nothing") return;
+    if (form === undefined) throw otherBodyType(request);
+    refuseEncoding(request);
+    request.body = await readFormBody(request, form.rules, form.readers());
+  });
+}
+
 function registerRoute(scope: FastifyInstance, route: RestRoute, refusesNul: boolean): void {
+  const { body: bodySchema, form } = route;
   scope.route({
     method: route.method,
     url: route.path,
-    config: { bodyAs: route.body === undefined ? "nothing" : (route.bodyAs ?? "parsed") },
+    config: {
+      bodyAs: bodySchema === undefined ? "nothing" : (route.bodyAs ?? "parsed"),
+      longStrings: route.longStrings ?? "whole",
+      ...(bodySchema === undefined || form === undefined
+        ? {}
+        : { form: { rules: form, readers: once(() => textReaders(jsonSchema(bodySchema, "input"))) } }),
+    },
     ...(route.bodyLimit === undefined ? {} : { bodyLimit: route.bodyLimit }),
     onRequest: (http, _reply, done) => {
       route.access(http.principal ?? null);
@@ -130,28 +163,43 @@ function registerRoute(scope: FastifyInstance, route: RestRoute, refusesNul: boo
     handler: async (http, reply) => {
       const asBytes = route.bodyAs === "bytes";
       if (route.body !== undefined && http.body === undefined) {
-        throw new ServiceError("invalid_json", "The request needs a JSON body.");
+        throw new ServiceError("invalid_json", `The request needs a body of the type ${bodyTypes(http)}.`);
       }
       const body = route.body === undefined || asBytes ? http.body : parseRequest(route.body, http.body);
       const query = route.query === undefined ? undefined : parseRequest(route.query, http.query);
       // After the schemas: unread members do no harm, and the schemas' own messages are better.
-      if (refusesNul) for (const part of asBytes ? [query] : [body, query]) refuseNul(part);
+      if (refusesNul) {
+        if (!asBytes) refuseNul(body);
+        refuseNul(query);
+      }
       const caller = route.access(http.principal ?? null);
       return route.handle({ body, query, caller, http, reply } as RestRequest<never, never, never>);
     },
   });
 }
 
-function otherBodyType(): ServiceError {
-  const message = "This content type is not supported here; send application/json.";
-  return new ServiceError("unsupported_media_type", message);
+/** Returns a function with the result of the first call: most processes never need it. */
+function once<Result extends object>(create: () => Result): () => Result {
+  let result: Result | undefined;
+  return () => {
+    result ??= create();
+    return result;
+  };
 }
 
-function encodedBody(): ServiceError {
-  return new ServiceError(
-    "unsupported_media_type",
-    "Encoded bodies are not supported; send no Content-Encoding.",
-  );
+function bodyTypes({ routeOptions }: FastifyRequest): string {
+  return routeOptions.config.form === undefined ? JSON_TYPE : `${JSON_TYPE} or ${FORM_TYPE}`;
+}
+
+function otherBodyType(request: FastifyRequest): ServiceError {
+  return new ServiceError("unsupported_media_type", BODY_MESSAGES.otherType(bodyTypes(request)));
+}
+
+function refuseEncoding({ headers }: FastifyRequest): void {
+  const { "content-encoding": encoding = "identity" } = headers;
+  if (encoding.toLowerCase() === "identity") return;
+  const message = "Encoded bodies are not supported; send no Content-Encoding.";
+  throw new ServiceError("unsupported_media_type", message);
 }
 
 /** OpenAPI path items of the routes, generated from the schemas that validate. */
@@ -178,18 +226,17 @@ function describeRoute(route: RestRoute, pathNames: readonly string[]): object {
   return {
     summary: route.summary,
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(route.body === undefined
-      ? {}
-      : { requestBody: describeBody({ "application/json": route.body, ...route.otherBodies }) }),
+    ...(route.body === undefined ? {} : { requestBody: describeBody(route.body, route.form) }),
     responses: Object.fromEntries(
       Object.entries(route.responses).map(([status, answer]) => [status, describeAnswer(answer)]),
     ),
   };
 }
 
-function describeBody(bodies: Readonly<Record<string, z.ZodType>>): object {
-  const content = Object.entries(bodies).map(([type, body]) => [type, { schema: jsonSchema(body, "input") }]);
-  return { required: true, content: Object.fromEntries(content) };
+function describeBody(body: z.ZodType, form: FormRules | undefined): object {
+  const described = (schema: z.ZodType) => ({ schema: jsonSchema(schema, "input") });
+  const forms = form === undefined ? {} : { [FORM_TYPE]: described(form.schema) };
+  return { required: true, content: { [JSON_TYPE]: described(body), ...forms } };
 }
 
 function describeAnswer({ description, schema, others = {}, headers = {} }: RestAnswer): object {
@@ -226,5 +273,7 @@ function jsonSchema(schema: z.ZodType, io: "input" | "output"): object {
 declare module "fastify" {
   interface FastifyContextConfig {
     bodyAs?: "nothing" | "parsed" | "bytes";
+    longStrings?: LongStrings;
+    form?: { readonly rules: FormRules; readonly readers: () => ReadonlyMap<string, TextReader> };
   }
 }

@@ -34,7 +34,7 @@ class Reader {
     this.connection = new Connection(socket as unknown as Socket, "owner");
     this.connection.isKnown = isKnown;
     const answer = Object.defineProperty({}, "writableLength", { get: () => this.waiting });
-    this.connection.answers.set(answer as never, undefined);
+    this.connection.answers.push({ response: answer as never, source: undefined });
   }
 }
 

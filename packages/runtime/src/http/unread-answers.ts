@@ -43,14 +43,18 @@ interface WaitingAnswer {
   readonly since: number;
 }
 
+interface RunningConnections {
+  readonly running: Iterable<Connection>;
+}
+
 export class UnreadAnswers {
-  readonly #connections: Pick<OpenConnections, "running">;
+  readonly #connections: RunningConnections;
   readonly #limits: AnswerLimits;
   readonly #windows = new WeakMap<Connection, AnswerWindow>();
   #lookedAt: number | undefined;
   #unseen = 0;
 
-  constructor(connections: Pick<OpenConnections, "running">, limits: AnswerLimits) {
+  constructor(connections: RunningConnections, limits: AnswerLimits) {
     this.#connections = connections;
     this.#limits = limits;
   }
@@ -125,8 +129,8 @@ function weight({ bytes, since }: WaitingAnswer, now: number): number {
 /** Returns the bytes of all answers of a connection that are in memory here and not yet in the kernel. */
 function waitingBytes({ answers }: Connection): number {
   let bytes = 0;
-  for (const [answer, source] of answers) {
-    bytes += answer.writableLength;
+  for (const { response, source } of answers) {
+    bytes += response.writableLength;
     if (source !== undefined && !source.readableObjectMode) bytes += source.readableLength;
   }
   return bytes;
@@ -157,10 +161,11 @@ export function cutUnreadAnswers(
   const timer = setInterval(look, unread.pauseMs).unref();
   app.addHook("onClose", async () => clearInterval(timer));
   app.addHook("onSend", (request, reply, payload, done) => {
-    const answers = payload instanceof Readable ? connectionOf(request.raw)?.answers : undefined;
-    // An absent answer has ended.
-    if (answers?.has(reply.raw)) answers.set(reply.raw, payload as Readable);
-    else if (lengthOf(payload) > LARGE_ANSWER && unread.send(lengthOf(payload))) setImmediate(look);
+    if (payload instanceof Readable) {
+      // An absent answer has ended.
+      const answer = connectionOf(request.raw)?.answers.find(({ response }) => response === reply.raw);
+      if (answer !== undefined) answer.source = payload;
+    } else if (lengthOf(payload) > LARGE_ANSWER && unread.send(lengthOf(payload))) setImmediate(look);
     done();
   });
 }

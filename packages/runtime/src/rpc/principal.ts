@@ -1,5 +1,5 @@
 // The principal is the sender of a request. Between processes it is transferred as a signed token and in no other way.
-// Its content is the product's affair: here it is an object that JSON can represent.
+// The product defines its fields; this file requires only an object that JSON can represent.
 import type { Clock } from "../process/clock.ts";
 import { readToken, signToken } from "./service-token.ts";
 

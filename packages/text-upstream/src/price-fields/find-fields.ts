@@ -3,6 +3,8 @@
 import type { JsonObject } from "../upstream-kind.ts";
 import type { FieldFound } from "./field-row.ts";
 
+/** Number of fields from which on a set finds equal ones faster than a search. */
+const MANY_FIELDS = 32;
 /** More distinct fields and tools than any client sends. As many found mean that others may be missing. */
 export const MOST_FIELDS = 10_000;
 const MOST_PLUGIN_RESULTS = 20;
@@ -17,9 +19,9 @@ const GATEWAY_OPTIONS = new Set(["order", "only", "models", "sort", "byok"]);
 /** @param inParts false: no part of the input can have a mark, so that parts need not be visited */
 export function findFields(body: JsonObject, inParts = true): readonly FieldFound[] {
   const found = new FoundFields();
-  for (const [name, value] of Object.entries(body)) {
-    if (value != null && name !== SEARCH) found.add(name, name, value);
-  }
+  members(body, (name, value) => {
+    if (name !== SEARCH) found.add(name, name, value);
+  });
   addSearch(found, body[SEARCH]);
   each(body["tools"], "tools", (tool, param) => addTool(found, tool, param));
   addModalities(found, body["modalities"]);
@@ -44,17 +46,34 @@ function addSearch(found: FoundFields, search: unknown): void {
 
 class FoundFields {
   readonly all: FieldFound[] = [];
-  readonly #seen = new Set<string>();
+  /** Keys of all fields, once they are many. */
+  #keys: Set<string> | undefined;
 
   /** Keeps the first of equal fields. */
   add(field: string, param: string, value: unknown): void {
-    const text = ["string", "number", "boolean"].includes(typeof value) ? String(value) : "";
-    const short = text.slice(0, LONGEST_VALUE);
-    const key = `${field} ${short}`;
-    if (this.#seen.has(key) || this.all.length >= MOST_FIELDS) return;
-    this.#seen.add(key);
+    const short = textOf(value).slice(0, LONGEST_VALUE);
+    if (this.#has(field, short) || this.all.length >= MOST_FIELDS) return;
     this.all.push({ field, param, value: short });
+    this.#keys?.add(keyOf(field, short));
   }
+
+  #has(field: string, value: string): boolean {
+    if (this.all.length < MANY_FIELDS) {
+      for (const each of this.all) if (each.field === field && each.value === value) return true;
+      return false;
+    }
+    this.#keys ??= new Set(this.all.map((each) => keyOf(each.field, each.value)));
+    return this.#keys.has(keyOf(field, value));
+  }
+}
+
+function keyOf(field: string, value: string): string {
+  return `${field} ${value}`;
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : "";
 }
 
 function addTool(found: FoundFields, tool: JsonObject, param: string): void {
@@ -146,7 +165,10 @@ function each(list: unknown, param: string, visit: (item: JsonObject, param: str
 
 function members(owner: unknown, visit: (name: string, value: unknown) => void): void {
   if (!isObject(owner)) return;
-  for (const [name, value] of Object.entries(owner)) if (value != null) visit(name, value);
+  for (const name of Object.keys(owner)) {
+    const value = owner[name];
+    if (value != null) visit(name, value);
+  }
 }
 
 function isObject(value: unknown): value is JsonObject {

@@ -29,6 +29,9 @@ export interface FieldsAt {
   readonly passUnknownFields?: boolean | undefined;
 }
 
+/** Terms of most requests. */
+const USUAL_TERMS: PriceTerms = { tier: "", calls: new Set(), longCache: false, bounds: new Set() };
+
 export function priceTermsOf(
   fields: readonly FieldFound[],
   { kind, billed, passUnknownFields = false }: FieldsAt,
@@ -36,17 +39,17 @@ export function priceTermsOf(
 ): PriceTerms | { readonly refused: FieldRefusal } {
   let tier = "";
   let longCache = false;
-  const calls = new Set<string>();
-  const bounds = new Set<Bound>();
+  let calls: Set<string> | undefined;
+  let bounds: Set<Bound> | undefined;
   if (kind.name === "openai" && !fields.some(({ field }) => field === "service_tier"))
-    bounds.add("standard_tier");
+    bounds = new Set(["standard_tier"]);
   for (const found of fields) {
     const treatment = rowFor(found, kind.name)?.treatment;
     if (treatment === undefined) {
       if (!mayPass(found, kind, billed, passUnknownFields)) return { refused: unknown(found) };
     } else if (treatment.kind === "refused") {
       if (billed) return { refused: { param: found.param, problem: treatment.remedy } };
-    } else if (treatment.kind === "bounded") bounds.add(treatment.by);
+    } else if (treatment.kind === "bounded") bounds = (bounds ?? new Set()).add(treatment.by);
     else if (treatment.kind === "priced") {
       const { by } = treatment;
       if (billed && !isPriced(by, found, prices)) return { refused: unpriced(by, found) };
@@ -55,11 +58,12 @@ export function priceTermsOf(
         if (tier !== "" && tier !== asked && billed) return { refused: twoTiers(found, tier) };
         tier = asked;
       }
-      if (by.as === "tool") calls.add(by.call);
+      if (by.as === "tool") calls = (calls ?? new Set()).add(by.call);
       else if (by.as === "meter" && by.meter === "long_cache_write") longCache = true;
     }
   }
-  return { tier, calls, longCache, bounds };
+  if (tier === "" && !longCache && calls === undefined && bounds === undefined) return USUAL_TERMS;
+  return { tier, calls: calls ?? USUAL_TERMS.calls, longCache, bounds: bounds ?? USUAL_TERMS.bounds };
 }
 
 function isPriced(by: Priced, { value }: FieldFound, prices: PricedEffects): boolean {

@@ -48,7 +48,7 @@ export class AccountWork {
     const facts = { absentHolds: this.absentHolds, claims: this.#knownClaims() };
     const accounts = new Map([[this.account.id, this.account]]);
     const operations = this.#undecided().map(({ operation }) => operation);
-    const decision = decide(accounts, operations, facts, terms);
+    const decision = decide(accounts, operations, new Map([[this.account.id, facts]]), terms);
     if ("outcomes" in decision) {
       this.#decision = decision;
       return [];

@@ -109,7 +109,10 @@ function stepsOf(drawn: readonly { readonly operation: Drawn; readonly hours: nu
   let now = THURSDAY;
   const steps: Step[] = [];
   const run = (...operations: Operation[]) => {
-    const decision = decide(new Map([[accountId, account]]), operations, facts, { now, freeLimit: null });
+    const decision = decide(new Map([[accountId, account]]), operations, new Map([[accountId, facts]]), {
+      now,
+      freeLimit: null,
+    });
     if ("missing" in decision) throw new Error("The test knows all facts.");
     steps.push(...decision.steps);
   };

@@ -2,7 +2,7 @@
 // ServiceError invalid_value that names the field; nothing malformed gets as far as the database.
 import type { Credits, PicoUsd } from "@gr/money";
 import { ServiceError } from "@gr/proto";
-import { LONGEST_PAGE } from "@gr/runtime";
+import { isUuid, LONGEST_PAGE } from "@gr/runtime";
 
 /** 1e11 USD: more than any account, and small enough for thousands of them in a 64-bit sum. */
 const MOST_CREDITS: Credits = 10n ** 15n;
@@ -12,7 +12,6 @@ const MOST_COST: PicoUsd = 2n ** 63n - 1n;
 const LATEST = 253_402_300_799_999n;
 const MOST_ATTEMPTS = 100;
 const DIGEST_BYTES = 32;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 export function invalid(field: string, what: string): ServiceError {
   return new ServiceError("invalid_value", `${what} (field "${field}").`, { param: field });
@@ -20,10 +19,8 @@ export function invalid(field: string, what: string): ServiceError {
 
 /** Lower-case, so that one id has one spelling. */
 export function uuid(field: string, value: string): string {
-  if (UUID.test(value)) return value;
-  const id = value.toLowerCase();
-  if (!UUID.test(id)) throw invalid(field, "It must be a UUID");
-  return id;
+  if (!isUuid(value)) throw invalid(field, "It must be a UUID");
+  return value.toLowerCase();
 }
 
 export function credits(field: string, value: Credits): Credits {

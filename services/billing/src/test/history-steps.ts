@@ -1,7 +1,6 @@
-// Arbitrary histories: what may happen to a few accounts, spenders, holds and keys, likely things more often.
-import type { LedgerOperation, ModelAnswer, ModelClaim, SpenderFields } from "@gr/ledger-model";
+// Arbitrary histories of a few accounts, spenders, holds and Idempotency-Keys. Likely steps are more frequent.
+import type { Period } from "@gr/ledger";
 import fc from "fast-check";
-import type { Period } from "../accounts/spender.ts";
 import { THURSDAY } from "./start-billing.ts";
 import { providerOf } from "./wallet.ts";
 
@@ -14,27 +13,69 @@ const KEYS = 2;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
+/** Idempotency-Key of a history, and the content of its request. */
+export interface HistoryClaim {
+  readonly key: number;
+  readonly content: number;
+}
+
+/** Amounts of a kept answer. */
+export interface HistoryAnswer {
+  readonly credits: bigint;
+  readonly cost: bigint;
+}
+
+export interface SpenderFields {
+  /** Credits of one window; undefined = no limit. */
+  readonly cap: bigint | undefined;
+  readonly period: Period;
+  /** Unix milliseconds. */
+  readonly expiresAt: number | undefined;
+  readonly active: boolean;
+}
+
+type OnHold =
+  | {
+      readonly kind: "place";
+      readonly account: number;
+      readonly spender: number;
+      readonly credits: bigint;
+      readonly most: bigint | undefined;
+      readonly provider: string;
+      readonly claim: HistoryClaim | undefined;
+    }
+  | { readonly kind: "capture"; readonly credits: bigint; readonly cost: bigint }
+  | { readonly kind: "release" | "abandon"; readonly cost: bigint; readonly provider: string | undefined }
+  | { readonly kind: "extend"; readonly credits: bigint; readonly most: bigint | undefined }
+  | {
+      readonly kind: "next";
+      readonly attempt: number;
+      readonly cost: bigint;
+      readonly provider: string;
+      readonly billedBy: string | undefined;
+    };
+
 /**
- * A hold is a number that means one of those that were named before, whatever it is, so that few operations are about
- * nothing; `fresh` names another one.
+ * The number of a hold selects one of the holds that earlier operations named, so few operations are on an unknown hold. With
+ * `fresh` the operation names a new hold.
  */
-export type HistoryOperation = LedgerOperation & { readonly fresh?: boolean };
+export type HistoryOperation = OnHold & { readonly hold: number; readonly fresh?: boolean };
 
 export type Step =
   | { readonly step: "post"; readonly operations: HistoryOperation[] }
-  | { readonly step: "keep"; readonly hold: number; readonly answer: ModelAnswer }
+  | { readonly step: "keep"; readonly hold: number; readonly answer: HistoryAnswer }
   | { readonly step: "read"; readonly account: number; readonly hold: number }
   | {
       readonly step: "judge";
       readonly account: number;
       readonly spender: number;
-      readonly claim: ModelClaim;
+      readonly claim: HistoryClaim;
     }
   | {
       readonly step: "check";
       readonly account: number;
       readonly spender: number;
-      readonly claim: ModelClaim | undefined;
+      readonly claim: HistoryClaim | undefined;
       readonly credits: bigint;
     }
   | { readonly step: "lease" }

@@ -1,7 +1,7 @@
-// Random histories, of the real service and of the fake one that other modules are tested with: the same answers to the
-// same calls, the same books, and books that add up. The fake is made of the model, so the model is proven as well.
+// Random histories of the real service and of the fake service of other modules' tests: the same answers to the same calls,
+// the same books, and books without a difference. The fake decides by `@gr/ledger`, so these histories prove its rules as well.
 import { randomUUID } from "node:crypto";
-import { FakeBilling, type LedgerOperation, type ModelAnswer, type SpenderFields } from "@gr/ledger-model";
+import { FakeBilling } from "@gr/ledger-model";
 import { ServiceError } from "@gr/proto";
 import { BillingService, DepositStatus, OutcomeCode, ReleaseReason } from "@gr/proto/billing";
 import { type RunningProcess, startProcess } from "@gr/runtime";
@@ -9,7 +9,15 @@ import { byDepth } from "@gr/testing/depth";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { messageOfPeriod } from "../rpc/message-names.ts";
-import { ACCOUNTS, type HistoryOperation, history, OWNERS, type Step } from "../test/history-steps.ts";
+import {
+  ACCOUNTS,
+  type HistoryAnswer,
+  type HistoryOperation,
+  history,
+  OWNERS,
+  type SpenderFields,
+  type Step,
+} from "../test/history-steps.ts";
 import { lostCost } from "../test/ledger-store.ts";
 import { type BillingClient, type BillingUnderTest, startBilling, THURSDAY } from "../test/start-billing.ts";
 import * as wallet from "../test/wallet.ts";
@@ -93,7 +101,7 @@ async function openWorld(fields: readonly SpenderFields[]) {
       }),
     );
   };
-  const message = (one: LedgerOperation): wallet.OperationInit => {
+  const message = (one: HistoryOperation): wallet.OperationInit => {
     const holdId = id(holdIds, one.hold);
     switch (one.kind) {
       case "place": {
@@ -126,13 +134,13 @@ async function openWorld(fields: readonly SpenderFields[]) {
   const holdOf = (hold: number, fresh = false) =>
     fresh || holdIds.length === 0 ? holdIds.push(randomUUID()) - 1 : hold % holdIds.length;
   /** About the hold that is meant; and whoever keeps an answer captures with what it says. */
-  const meant = ({ fresh, ...one }: HistoryOperation): LedgerOperation => {
+  const meant = ({ fresh, ...one }: HistoryOperation): HistoryOperation => {
     const hold = holdOf(one.hold, fresh);
     const kept = fake.hold(id(holdIds, hold))?.kept;
     if (one.kind !== "capture" || kept === undefined) return { ...one, hold };
     return { ...one, credits: kept.credits, cost: kept.costPicoUsd, hold };
   };
-  const keep = async (hold: number, { credits, cost: costPicoUsd }: ModelAnswer) => {
+  const keep = async (hold: number, { credits, cost: costPicoUsd }: HistoryAnswer) => {
     const holdId = id(holdIds, hold);
     const body = Buffer.from(`${credits} ${costPicoUsd}`);
     await both((to) => to.keepAnswer({ holdId, credits, costPicoUsd, contentType: "text/plain", body }));
@@ -205,7 +213,7 @@ async function openWorld(fields: readonly SpenderFields[]) {
         await both((to) => to.getCredits({ accountId, bySpender: true }));
         await both((to) => to.listHolds({ accountId, limit: MOST_HOLDS }));
       }
-      expect(fake.model.lost).toBe(await lostCost(ledger.db, accountIds));
+      expect(fake.lost).toBe(await lostCost(ledger.db, accountIds));
     },
   };
 }

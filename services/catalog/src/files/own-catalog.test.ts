@@ -185,7 +185,11 @@ describe("a folder", () => {
       { id: "acme/imag" },
       "acme/imag: id: no model with this id is shipped; to add",
     ],
-    ["nobody to hide", { id: "acme/x", hidden: true }, "acme/x: id: no model with this id is shipped; to hide"],
+    [
+      "nobody to hide",
+      { id: "acme/x", hidden: true },
+      "acme/x: id: no model with this id is shipped; to hide",
+    ],
     ["a new model without a price", { ...image, id: "ours/x", price: undefined }, "ours/x: price: "],
     ["an unknown member", { id: "acme/image", prise: {} }, 'acme/image: Unrecognized key: "prise"'],
     ["a row without an id", { name: "x" }, "models[0]: id: "],
@@ -277,7 +281,7 @@ describe("a folder", () => {
     expect(refused('{ "models": [] }')).toMatch(/^mine\.json: models: /);
     const models = JSON.stringify([{ id: "acme/image", hidden: true }]);
     expect(refused(`{ "vendor": "other", "models": ${models} }`)).toBe(
-      'mine.json: acme/image: id must begin with "other/", as the file\'s vendor says',
+      'mine.json: acme/image: id must begin with "other/", the vendor of the file',
     );
   });
 

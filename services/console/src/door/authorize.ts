@@ -2,14 +2,13 @@
 // read. A browser also sends cookies for foreign pages, so each change must be requested by a page of the console.
 import { type ConsoleRoute, consoleRoutes, mayActAs, type Role } from "@gr/console-api";
 import { ServiceError } from "@gr/proto";
-import { reportSignedIn } from "@gr/runtime";
+import { isUuid, reportSignedIn } from "@gr/runtime";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { OperatorStore } from "../operators/operator-store.ts";
 import type { People } from "../people/people.ts";
 import type { ConsoleStore } from "../store.ts";
 import { type CallerFacts, setCookies } from "./console-call.ts";
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const SAFE = new Set(["GET", "HEAD"]);
 const routes = new Map<string, ConsoleRoute>(
   Object.values<ConsoleRoute>(consoleRoutes).map((route) => [`${route.method} ${route.path}`, route]),
@@ -47,7 +46,7 @@ export async function authorize(
     throw new ServiceError("role_required", "Only operators of this router may do this.");
   }
   const { account = "" } = request.params as { account?: string };
-  const role = UUID.test(account) ? await store.roleOf(account, signedIn.person.id) : undefined;
+  const role = isUuid(account) ? await store.roleOf(account, signedIn.person.id) : undefined;
   if (role === undefined) {
     throw new ServiceError(
       "account_not_found",

@@ -4,14 +4,13 @@
 import { ServiceError } from "@gr/proto";
 import type { BillingService } from "@gr/proto/billing";
 import type { KeysService } from "@gr/proto/keys";
-import type { ServiceClient } from "@gr/runtime";
+import { isUuid, type ServiceClient } from "@gr/runtime";
 import type { ConsoleEvents } from "../events.ts";
 import type { ConsoleStore } from "../store.ts";
 import type { FoundAccount, OperatorStore } from "./operator-store.ts";
 
 /** Accounts of the same moment are committed in any order; their clocks differ, too. */
 const OVERLAP_MS = 300_000;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export interface Accounts {
   /** Copies the accounts that are new since the last call. Copies nothing if the keys service fails. */
@@ -53,7 +52,7 @@ export function createAccounts({ keys, billing, store, operators, events }: Deps
   return {
     refresh: () => copyPages().catch((error: unknown) => events.accountsNotCopied(String(error))),
     require: async (accountId, param) => {
-      if (!UUID.test(accountId)) throw notFound(param);
+      if (!isUuid(accountId)) throw notFound(param);
       const known = await operators.findAccount(accountId);
       if (known !== undefined) return known;
       const { account } = await keys.getAccount({ accountId });

@@ -1,5 +1,6 @@
 // Merged pages combine several separate lists into one, newest first. Each list continues after its last entry, and the
 // positions of all together are the cursor. Entries of the same moment are in the order of the sources.
+import { UUID_PATTERN } from "@gr/runtime";
 import { invalidAfter } from "./pages.ts";
 
 export interface Entry {
@@ -25,9 +26,8 @@ export type ReadEntries<Each extends Entry> = (place: Place) => Promise<{
   readonly hasMore: boolean;
 }>;
 
-const ID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 /** Form of a cursor: the moment, and an id or nothing for each source: `1795383600000_<id>_`. */
-const CURSOR = new RegExp(`^\\d{1,15}(_(${ID})?)+$`);
+const CURSOR = new RegExp(`^\\d{1,15}(_(${UUID_PATTERN})?)+$`);
 
 /** @param after `next` of the page before. @throws ServiceError invalid_value */
 export async function readMerged<Each extends Entry>(

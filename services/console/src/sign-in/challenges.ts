@@ -40,7 +40,8 @@ export function createChallenges(store: SignInStore, origin: string): Challenges
       const secrets =
         token === undefined ? undefined : await store.claimChallenge(digestOfToken(token), purpose);
       if (secrets !== undefined) return secrets;
-      const message = "This was begun in another browser, too long ago, or is done already; begin again.";
+      const message =
+        "This step was begun in another browser, has expired, or is complete already; start again.";
       throw new ServiceError("sign_in_expired", message);
     },
   };

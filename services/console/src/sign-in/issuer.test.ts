@@ -102,7 +102,7 @@ test("one that is away is said in a line of the log, and asked again when somebo
 
 test("half of the settings is refused, and so is one that is asked over the open network without TLS", () => {
   const { CONSOLE_OIDC_CLIENT_SECRET: _, ...half } = provider.env;
-  expect(() => issuerOf(half)).toThrow("go together");
+  expect(() => issuerOf(half)).toThrow("or none");
   expect(() => settings({ ...provider.env, CONSOLE_OIDC_ISSUER: "http://issuer.example" })).toThrow(
     "https://",
   );

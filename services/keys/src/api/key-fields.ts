@@ -1,6 +1,6 @@
 // Key fields are the rules for names, caps and periods of a key, as zod schemas.
 // REST bodies and RPC messages use the same schemas, so that both interfaces accept the same values.
-import { type Credits, capOf, MAX_CREDITS } from "@gr/money";
+import { type Credits, limitOfUsd, MAX_CREDITS } from "@gr/money";
 import { z } from "zod";
 import { LONGEST_LIFETIME_MS } from "../operations/web-token.ts";
 
@@ -32,34 +32,34 @@ function problemOfName(name: string): string | undefined {
   return undefined;
 }
 
-/** USD as a JSON number; becomes the effective cap in Credits, never above the requested one. */
+/** USD as a JSON number; becomes the effective spend limit in Credits, never above the requested one. */
 export const spendLimitField = z
   .number({ error: "The spend limit must be a number of US dollars, or null" })
   .meta({ minimum: 0, description: "USD; rounded down to 0.0001 USD, the answer shows the effective limit" })
   .transform((usd, context): Credits => {
-    const cap = capOf(usd);
-    if (cap !== undefined) return cap;
+    const credits = limitOfUsd(usd);
+    if (credits !== undefined) return credits;
     context.issues.push({ code: "custom", message: "The spend limit must not be negative", input: usd });
     return z.NEVER;
   });
 
 /** Credits as sent over RPC. */
-export const capField = z
+export const creditsField = z
   .bigint()
   .refine(
     (credits) => credits >= 0n && credits <= MAX_CREDITS,
-    "The cap must be from 0 to 100,000,000,000 USD",
+    "The spend limit must be from 0 to 100,000,000,000 USD",
   );
 
 export const periodField = z.enum(["day", "week", "month"], {
   error: "The spend limit period must be day, week, month, or null",
 });
 
-/** Refuses a period without a cap, because a period is the time after which the cap starts anew. */
-export function periodNeedsCap(field: string, capField: string) {
+/** Refuses a period without a spend limit, because a period is the time after which the limit starts anew. */
+export function periodNeedsLimit(field: string, limitField: string) {
   return (context: z.core.ParsePayload<Record<string, unknown>>): void => {
     const { value } = context;
-    if (value[field] === null || value[capField] !== null) return;
+    if (value[field] === null || value[limitField] !== null) return;
     const message = `The period ${String(value[field])} needs a spend limit to apply to`;
     context.issues.push({ code: "custom", message, path: [field], input: value });
   };

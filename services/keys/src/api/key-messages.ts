@@ -1,5 +1,6 @@
 // Key messages convert keys, web tokens and enums between KeysService and the domain.
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { spendLimitFields } from "@gr/proto";
 import { SpendPeriod } from "@gr/proto/billing";
 import { type AccountSchema, type KeySchema, KeyKind as ProtoKind } from "@gr/proto/keys";
 import { spendPeriodOf } from "../operations/spender.ts";
@@ -43,7 +44,7 @@ export function messageOfKey(key: ApiKey): KeyMessage {
     name: key.name,
     kind: key.kind === "normal" ? ProtoKind.NORMAL : ProtoKind.MANAGEMENT,
     active: key.active,
-    ...(key.capCredits === null ? {} : { capCredits: key.capCredits }),
+    ...spendLimitFields(key.spendLimit),
     period: spendPeriodOf(key.period),
     ...(key.expiresAt === null ? {} : { expiresAt: BigInt(key.expiresAt) }),
     createdAt: BigInt(key.createdAt),

@@ -12,7 +12,7 @@ import { currentKey, requireUnexpired } from "../operations/verify-key.ts";
 import { WEB_TOKEN_NAME } from "../operations/web-token.ts";
 import { type ApiKey, isoTime } from "../records/key.ts";
 import { expiryField } from "./expiry.ts";
-import { nameField, periodField, periodNeedsCap, spendLimitField } from "./key-fields.ts";
+import { nameField, periodField, periodNeedsLimit, spendLimitField } from "./key-fields.ts";
 
 const keyRecord = z.object({
   id: z.string(),
@@ -44,7 +44,7 @@ export const newKeyBody = (deps: Pick<KeyDeps, "clock">) =>
       },
       { error: "The body must be a JSON object" },
     )
-    .check(periodNeedsCap("spend_limit_period", "spend_limit"));
+    .check(periodNeedsLimit("spend_limit_period", "spend_limit"));
 
 export function keysRest(deps: KeyDeps): RestApi {
   return { routes: [testRoute(deps), mintRoute(deps), listRoute(deps), deleteRoute(deps)] };
@@ -91,7 +91,7 @@ const mintRoute = (deps: KeyDeps) =>
         accountId,
         kind: "normal",
         name: body.name,
-        capCredits: body.spend_limit,
+        spendLimit: body.spend_limit,
         period: body.spend_limit_period,
         expiresAt: body.expires_at,
       }).catch((cause) => {
@@ -185,8 +185,8 @@ function recordOf(key: ApiKey): KeyRecord {
     created_at: isoTime(key.createdAt),
     is_active: key.active,
     is_management: key.kind === "management",
-    // A cap has at most 15 digits, and a double with as many prints the same decimal.
-    spend_limit: key.capCredits === null ? null : Number(formatCredits(key.capCredits)),
+    // A spend limit has at most 15 digits, and a double with as many prints the same decimal.
+    spend_limit: key.spendLimit === null ? null : Number(formatCredits(key.spendLimit)),
     spend_limit_period: key.period,
     expires_at: key.expiresAt === null ? null : isoTime(key.expiresAt),
   };

@@ -1,5 +1,7 @@
 // KeysService: messages to domain values and back, with the rules of key-fields.ts in between.
+
 import { looksLikeWebToken } from "@gr/identity";
+import { spendLimitChangeOf, spendLimitOf } from "@gr/proto";
 import { SpendPeriod } from "@gr/proto/billing";
 import {
   KeysService,
@@ -25,11 +27,11 @@ import { LONGEST_LIFETIME_MS } from "../operations/web-token.ts";
 import type { KeyKind } from "../records/key.ts";
 import { expiryInstantField } from "./expiry.ts";
 import {
-  capField,
+  creditsField,
   lifetimeField,
   nameField,
   periodField,
-  periodNeedsCap,
+  periodNeedsLimit,
   personField,
 } from "./key-fields.ts";
 import { kindOf, messageOfAccount, messageOfKey, messageOfWebToken, periodOf } from "./key-messages.ts";
@@ -45,11 +47,11 @@ const keyFields = (deps: KeyDeps) =>
     .object({
       name: nameField,
       kind: kindField,
-      cap_credits: capField.nullable(),
+      cap_credits: creditsField.nullable(),
       period: periodField.nullable(),
       expires_at: expiryInstantField(deps.clock).nullable(),
     })
-    .check(periodNeedsCap("period", "cap_credits"))
+    .check(periodNeedsLimit("period", "cap_credits"))
     .refine(({ kind, cap_credits }) => kind === "normal" || cap_credits === null, {
       error: "A management key does not spend, so it has no spend limit; leave it out",
       path: ["cap_credits"],
@@ -62,7 +64,7 @@ const changeFields = (deps: KeyDeps) =>
   z.object({
     name: nameField.optional(),
     active: z.boolean().optional(),
-    cap_credits: capField.optional(),
+    cap_credits: creditsField.optional(),
     no_cap: onlyTrue.optional(),
     period: periodField.nullable().optional(),
     expires_at: expiryInstantField(deps.clock).optional(),
@@ -141,21 +143,23 @@ function newKeyOf(deps: KeyDeps, request: MintKeyRequest): NewKey {
   const fields = parseRequest(keyFields(deps), {
     name: request.name,
     kind: kindOf(request.kind),
-    cap_credits: request.capCredits ?? null,
+    cap_credits: spendLimitOf(request) ?? null,
     period: periodOf(request.period),
     expires_at: request.expiresAt === undefined ? null : Number(request.expiresAt),
   });
-  const { name, kind, cap_credits: capCredits, period, expires_at: expiresAt } = fields;
-  return { accountId: request.accountId, name, kind, capCredits, period, expiresAt };
+  const { name, kind, cap_credits: spendLimit, period, expires_at: expiresAt } = fields;
+  return { accountId: request.accountId, name, kind, spendLimit, period, expiresAt };
 }
 
 /** @throws ServiceError invalid_value */
-function changeOf(deps: KeyDeps, { name, active, cap, period, expiry }: UpdateKeyRequest): KeyChange {
+function changeOf(deps: KeyDeps, request: UpdateKeyRequest): KeyChange {
+  const { name, active, period, expiry } = request;
+  const limit = spendLimitChangeOf(request);
   const fields = parseRequest(changeFields(deps), {
     name,
     active,
-    ...(cap.case === "capCredits" ? { cap_credits: cap.value } : {}),
-    ...(cap.case === "noCap" ? { no_cap: cap.value } : {}),
+    ...(typeof limit === "bigint" ? { cap_credits: limit } : {}),
+    ...(typeof limit === "boolean" ? { no_cap: limit } : {}),
     ...(period === SpendPeriod.UNSPECIFIED ? {} : { period: knownPeriod(period) }),
     ...(expiry.case === "expiresAt" ? { expires_at: Number(expiry.value) } : {}),
     ...(expiry.case === "neverExpires" ? { never_expires: expiry.value } : {}),
@@ -163,8 +167,8 @@ function changeOf(deps: KeyDeps, { name, active, cap, period, expiry }: UpdateKe
   return {
     ...(fields.name === undefined ? {} : { name: fields.name }),
     ...(fields.active === undefined ? {} : { active: fields.active }),
-    ...(fields.cap_credits === undefined ? {} : { capCredits: fields.cap_credits }),
-    ...(fields.no_cap === undefined ? {} : { capCredits: null }),
+    ...(fields.cap_credits === undefined ? {} : { spendLimit: fields.cap_credits }),
+    ...(fields.no_cap === undefined ? {} : { spendLimit: null }),
     ...(fields.period === undefined ? {} : { period: fields.period }),
     ...(fields.expires_at === undefined ? {} : { expiresAt: fields.expires_at }),
     ...(fields.never_expires === undefined ? {} : { expiresAt: null }),

@@ -2,9 +2,9 @@
 // first, so an account or a token that exists here can hold and spend credit.
 import { randomUUID } from "node:crypto";
 import { ServiceError } from "@gr/proto";
-import type { Page } from "@gr/runtime";
+import { isUuid, type Page } from "@gr/runtime";
 import type { Account, AccountPage } from "../records/store.ts";
-import { isUuid, type KeyDeps } from "./key-deps.ts";
+import type { KeyDeps } from "./key-deps.ts";
 import { webTokenSpenderOf } from "./spender.ts";
 
 /**

@@ -1,6 +1,6 @@
 // Guarantees of UpdateKey, and of deleting management keys, over real PostgreSQL and the real transport.
 import { randomUUID } from "node:crypto";
-import { ServiceError } from "@gr/proto";
+import { ServiceError, spendLimitFields } from "@gr/proto";
 import { SpendPeriod } from "@gr/proto/billing";
 import { type Key, KeyKind } from "@gr/proto/keys";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
@@ -69,12 +69,12 @@ describe("UpdateKey", () => {
     const steps: readonly [Change, Partial<Key>][] = [
       [{ name: "renamed" }, { name: "renamed" }],
       [{ active: false }, { active: false }],
-      [capOf(7n), { capCredits: 7n }],
+      [capOf(7n), spendLimitFields(7n)],
       [{ period: SpendPeriod.DAY }, { period: SpendPeriod.DAY }],
       [expiring(later), { expiresAt: BigInt(later) }],
       [{ active: true }, { active: true }],
       [{ period: SpendPeriod.LIFETIME }, { period: SpendPeriod.LIFETIME }],
-      [capOf(0n), { capCredits: 0n }],
+      [capOf(0n), spendLimitFields(0n)],
       [{}, {}],
     ];
     let expected = key;

@@ -2,8 +2,9 @@
 // Their revision is raised before the call to billing. So no update revives a deleted key, whether it runs at the same
 // time or reaches billing late.
 import { ServiceError } from "@gr/proto";
+import { isUuid } from "@gr/runtime";
 import type { ApiKey, KeyKind } from "../records/key.ts";
-import { isUuid, type KeyDeps } from "./key-deps.ts";
+import type { KeyDeps } from "./key-deps.ts";
 import { putSpenderOf } from "./spender.ts";
 
 /** A key, and the account that it must belong to. */
@@ -15,7 +16,7 @@ export interface OwnKey {
 }
 
 /** Absent = unchanged; null = none. */
-export type KeyChange = Partial<Pick<ApiKey, "name" | "active" | "capCredits" | "period" | "expiresAt">>;
+export type KeyChange = Partial<Pick<ApiKey, "name" | "active" | "spendLimit" | "period" | "expiresAt">>;
 
 /** @throws ServiceError key_not_found, the same for unknown, foreign and deleted keys and those of another kind. */
 export async function findKey(
@@ -85,13 +86,13 @@ async function changeKey(
 
 /** Checks the rules between fields, which depend on the current key. Each single field was checked before. */
 function changed(key: ApiKey, change: KeyChange): ApiKey {
-  // A period needs a cap, so both are removed together.
-  const withoutCap = change.capCredits === null ? { period: null } : {};
-  const next = { ...key, ...withoutCap, ...change };
-  if (next.kind === "management" && next.capCredits !== null) {
+  // A period needs a spend limit, so both are removed together.
+  const withoutLimit = change.spendLimit === null ? { period: null } : {};
+  const next = { ...key, ...withoutLimit, ...change };
+  if (next.kind === "management" && next.spendLimit !== null) {
     throw invalid("cap_credits", "A management key does not spend, so it has no spend limit; leave it out");
   }
-  if (next.period !== null && next.capCredits === null) {
+  if (next.period !== null && next.spendLimit === null) {
     throw invalid("period", `The period ${next.period} needs a spend limit to apply to`);
   }
   return next;

@@ -22,10 +22,3 @@ export interface KeyDeps {
   /** Most keys of one account, of both kinds, without deleted ones. */
   readonly mostKeys: number;
 }
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
-/** Returns true for a UUID. Ids from callers are checked before a query, because Postgres refuses all others. */
-export function isUuid(id: string): boolean {
-  return UUID.test(id);
-}

@@ -1,9 +1,9 @@
 // Lists the keys of an account, a page at a time.
 import { ServiceError } from "@gr/proto";
-import type { Page } from "@gr/runtime";
+import { isUuid, type Page } from "@gr/runtime";
 import type { KeyKind } from "../records/key.ts";
 import type { KeyPage } from "../records/store.ts";
-import { isUuid, type KeyDeps } from "./key-deps.ts";
+import type { KeyDeps } from "./key-deps.ts";
 
 /** @throws ServiceError invalid_value with param `after` when that is no key of the account */
 export async function listKeys(

@@ -25,7 +25,7 @@ export function spenderOf(key: ApiKey): MessageInitShape<typeof SpenderSchema> {
     spenderId: key.id,
     accountId: key.accountId,
     name: key.name,
-    ...(key.capCredits === null ? {} : { capCredits: key.capCredits }),
+    ...(key.spendLimit === null ? {} : { capCredits: key.spendLimit }),
     period: spendPeriodOf(key.period),
     ...(key.expiresAt === null ? {} : { expiresAt: BigInt(key.expiresAt) }),
     active: key.active && key.deletedAt === null,
@@ -55,7 +55,7 @@ export async function putSpenderOf(
   }
 }
 
-/** The spender of all web tokens of an account. It has no cap, and the tokens carry their expiry themselves. */
+/** The spender of all web tokens of an account. It has no spend limit, and the tokens carry their expiry themselves. */
 export function webTokenSpenderOf(account: Account): MessageInitShape<typeof SpenderSchema> {
   return {
     spenderId: account.id,

@@ -1,8 +1,9 @@
 // verifyKey finds the key or web token of a bearer, and checks its validity. Invented secrets cost no query: the
 // checksum stops most of them, a short memory of unknown ones the rest. Web tokens cost no query at all.
 import { expiredKey, invalidKey, isWellFormedKey } from "@gr/identity";
+import { isUuid } from "@gr/runtime";
 import { type ApiKey, refusalOf, whyUnusable } from "../records/key.ts";
-import { isUuid, type KeyDeps } from "./key-deps.ts";
+import type { KeyDeps } from "./key-deps.ts";
 import type { WebToken } from "./web-token.ts";
 
 /** @throws ServiceError invalid_api_key, api_key_expired, service_unavailable */

@@ -3,9 +3,9 @@
 // minutes.
 import { createPublicKey, type KeyObject, randomUUID } from "node:crypto";
 import { looksLikeWebToken } from "@gr/identity";
+import { isUuid } from "@gr/runtime";
 import { errors, type JWTPayload, jwtVerify, SignJWT } from "jose";
 import { z } from "zod";
-import { isUuid } from "./key-deps.ts";
 
 /** Name of a token in the place of a key's name, and name of the spender of an account's tokens. */
 export const WEB_TOKEN_NAME = "Temporary web token";

@@ -15,9 +15,9 @@ export interface ApiKey {
   /** Prefix and last four characters of the secret, for display. */
   readonly hint: string;
   readonly active: boolean;
-  /** Null = no cap. */
-  readonly capCredits: Credits | null;
-  /** Null = the cap is for the key's lifetime. */
+  /** Null = no spend limit. */
+  readonly spendLimit: Credits | null;
+  /** Null = the spend limit is for the key's lifetime. */
   readonly period: Period | null;
   /** Unix milliseconds; null = never. */
   readonly expiresAt: number | null;

@@ -169,8 +169,8 @@ export function createKeyStore(pool: Pool): KeyStore {
         const found = await client.query<KeyRow>(`SELECT ${COLUMNS} FROM api_key WHERE id = $1`, [keyId]);
         const changed = next(keyOf(only(found.rows)));
         const revision = await announceAbove(client, changed, announce);
-        const { name, active, capCredits, period, expiresAt, deletedAt } = changed;
-        const values = [name, active, capCredits, period, dateOf(expiresAt), dateOf(deletedAt)];
+        const { name, active, spendLimit, period, expiresAt, deletedAt } = changed;
+        const values = [name, active, spendLimit, period, dateOf(expiresAt), dateOf(deletedAt)];
         await client.query(CHANGE_KEY, [keyId, ...values]);
         return { ...changed, revision };
       }),
@@ -251,7 +251,7 @@ function keyOf(row: KeyRow): ApiKey {
     kind: row.kind,
     hint: row.hint,
     active: row.active,
-    capCredits: row.cap_credits,
+    spendLimit: row.cap_credits,
     period: row.period,
     expiresAt: row.expires_at?.getTime() ?? null,
     createdAt: row.created_at.getTime(),
@@ -269,7 +269,7 @@ function valuesOf(key: ApiKey): unknown[] {
     key.kind,
     key.hint,
     key.active,
-    key.capCredits,
+    key.spendLimit,
     key.period,
     dateOf(key.expiresAt),
     dateOf(key.createdAt),

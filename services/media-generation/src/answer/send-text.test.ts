@@ -1,7 +1,7 @@
 // Large base64 answers to clients that read slowly or not at all.
 import { once } from "node:events";
 import { type AddressInfo, connect } from "node:net";
-import { createHttpApp, createLogger } from "@gr/runtime";
+import { closeHttpApp, createHttpApp, createLogger } from "@gr/runtime";
 import { expect, test } from "@jest/globals";
 import { MemoryPlaces } from "../generation/memory-places.ts";
 import { mediaAnswer } from "./media-answer.ts";
@@ -63,7 +63,7 @@ test.each([
       const ended = client.destroyed ? undefined : once(client, "close");
       client.destroy();
       await ended;
-      await app.close();
+      await closeHttpApp(app, 0);
     }
   },
 );

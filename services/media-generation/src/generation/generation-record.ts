@@ -108,8 +108,8 @@ export class GenerationRecord implements RequestRecord<MediaKinds> {
     // Its process may have died before it deleted them.
     if (ending?.kind === "released" || (ending !== undefined && deleted)) await this.#discard(order);
     const resume = ending === undefined ? this.#options.resumeOf(generation) : undefined;
-    const { id, deadlineAt, severalBills } = order;
-    return { id, deadlineAt, severalBills, order, route, unbilledLookUps, ending, resume };
+    const { id, deadlineAt, hasSeveralBills } = order;
+    return { id, deadlineAt, hasSeveralBills, order, route, unbilledLookUps, ending, resume };
   }
 
   /** Another process has ended the generation, or will: the files belong to its success, or to no generation. */

@@ -32,6 +32,8 @@ export interface MediaOrder extends Order {
   readonly outputs: readonly string[];
   /** The client does not wait for the answer, and may cancel the generation. */
   readonly asynchronous: boolean;
+  /** Address that receives a webhook about the end. Its row has it; an order that was read from its row does not. */
+  readonly callbackUrl?: string | undefined;
   /** Unix milliseconds. */
   readonly createdAt: number;
 }

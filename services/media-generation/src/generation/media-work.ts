@@ -355,7 +355,7 @@ export class MediaWork {
       return { kind: "unknown", error, billId: "", why: kind, message };
     }
     this.#options.events.failed(order, route, failure);
-    return { ...FAILED, error, cost, fallBack: fallsBack(failure), why: kind, message };
+    return { ...FAILED, error, cost, mayFallBack: fallsBack(failure), why: kind, message };
   }
 
   /** Reports a refused account of the operator also for a request that ends in another way. */
@@ -386,7 +386,7 @@ export class MediaWork {
 /** The provider delivered a valid output, and we could not store it. */
 class NotStored extends ProviderError {}
 
-const FAILED = { kind: "failed", billId: "", notSent: false, fallBack: false } as const;
+const FAILED = { kind: "failed", billId: "", isUnsent: false, mayFallBack: false } as const;
 
 /** Another process continues the request and charges for it. */
 function leftRunning({ message }: LeftRunning): Unknown {
@@ -405,7 +405,7 @@ function leftRunning({ message }: LeftRunning): Unknown {
 function tooLate(): Failed {
   const message = "the time for this job was over before it was sent";
   const error = callerError(NOT_SENT, message);
-  return { ...FAILED, error, cost: 0n, notSent: true, why: NOT_SENT, message };
+  return { ...FAILED, error, cost: 0n, isUnsent: true, why: NOT_SENT, message };
 }
 
 /** Returns the jobs of an order at a provider. */

@@ -30,12 +30,15 @@ function queueProvider(...answers: (Progress | ProviderError)[]) {
     calls.push(`save ${operation["job"]}`);
     return ours;
   };
-  const run = (signal: AbortSignal = new AbortController().signal, clock: Timer = systemClock) =>
-    runJob({ provider, clock, signal, saveOperation }, async () => pending);
+  const run = (
+    signal: AbortSignal = new AbortController().signal,
+    clock: Timer = systemClock,
+    cancelled: AbortSignal = new AbortController().signal,
+  ) => runJob({ provider, clock, signal, cancelled, saveOperation }, async () => pending);
   const lose = () => {
     ours = false;
   };
-  return { run, lose, calls };
+  return { run, lose, calls, provider };
 }
 
 describe("a job of a queue", () => {
@@ -89,6 +92,50 @@ describe("a job of a queue", () => {
     const over = AbortSignal.abort(new DOMException("over", "TimeoutError"));
     await expect(run(over)).rejects.toMatchObject({ kind: "timeout", accepted: true });
     expect(calls.at(-1)).toBe("cancel j1");
+  });
+
+  test("of a client that cancels, it is cancelled once, and ends as cancelled when the provider ends it", async () => {
+    const { run, calls } = queueProvider(pending, fail("unavailable"), fail("failed"));
+    const result = run(undefined, systemClock, AbortSignal.abort());
+    await expect(result).rejects.toMatchObject({ kind: "cancelled", accepted: true });
+    expect(calls).toEqual(["save j1", "cancel j1", "poll j1", "poll j1", "poll j1"]);
+  });
+
+  test("of a client that cancels during a pause, it is cancelled before the next poll", async () => {
+    const cancelled = new AbortController();
+    const pauses: number[] = [];
+    const clock: Timer = {
+      now: () => 0,
+      sleep: async (ms) => {
+        pauses.push(ms);
+        if (pauses.length === 3) cancelled.abort();
+      },
+    };
+    const { run, calls } = queueProvider(pending, pending, fail("failed"));
+    await expect(run(undefined, clock, cancelled.signal)).rejects.toMatchObject({ kind: "cancelled" });
+    expect(calls).toEqual(["save j1", "poll j1", "poll j1", "cancel j1", "poll j1"]);
+  });
+
+  test("that its provider does not cancel is followed to its result", async () => {
+    const { run, calls } = queueProvider(pending, succeeded);
+    expect(await run(undefined, systemClock, AbortSignal.abort())).toEqual(succeeded);
+    expect(calls).toEqual(["save j1", "cancel j1", "poll j1", "poll j1"]);
+  });
+
+  test("whose cancellation does not reach the provider is cancelled again after the next poll", async () => {
+    const { run, calls, provider } = queueProvider(pending, fail("failed"));
+    const { cancel } = provider;
+    let attempts = 0;
+    const unreachable: MediaProvider["cancel"] = async (operation, signal) => {
+      await cancel(operation, signal);
+      attempts += 1;
+      if (attempts === 1) throw fail("unavailable");
+    };
+    Object.assign(provider, { cancel: unreachable });
+    await expect(run(undefined, systemClock, AbortSignal.abort())).rejects.toMatchObject({
+      kind: "cancelled",
+    });
+    expect(calls).toEqual(["save j1", "cancel j1", "poll j1", "cancel j1", "poll j1"]);
   });
 
   test("when the process stops it is left running for the next one", async () => {

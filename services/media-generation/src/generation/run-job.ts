@@ -13,6 +13,8 @@ const MIN_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 15_000;
 const PAUSES_PER_WAIT = 10;
 const CANCEL_TIMEOUT_MS = 5_000;
+/** Failures that confirm a requested cancellation: the job has ended without a result. */
+const CONFIRMS = new Set<ProviderFailure>(["failed", "cancelled", "rejected"]);
 /** Failures of a poll that are no evidence about the job. */
 const POLL_AGAIN = new Set<ProviderFailure>(["rate_limited", "unavailable", "timeout", "unknown_outcome"]);
 
@@ -20,7 +22,10 @@ export interface JobRun {
   readonly provider: MediaProvider;
   readonly clock: Timer;
   readonly signal: AbortSignal;
-  /** Aborted when the client cancels. It does not interrupt a submission, because its operation must be recorded. */
+  /**
+   * Aborted when the client cancels. It does not interrupt a submission, because its operation must be recorded. The
+   * job is polled further: only its provider confirms a cancellation.
+   */
   readonly cancelled?: AbortSignal;
   /** Stores an operation for a later process. @returns false if the job has passed to another process */
   readonly saveOperation: (operation: Operation) => Promise<boolean>;
@@ -43,6 +48,7 @@ async function follow(run: JobRun, begun: Progress, saved: Operation | undefined
   let progress = begun;
   let known = saved;
   let waited = 0;
+  let isCancelling = false;
   while (progress.state === "pending") {
     const { operation } = progress;
     if (!isDeepStrictEqual(known, operation)) {
@@ -50,11 +56,28 @@ async function follow(run: JobRun, begun: Progress, saved: Operation | undefined
       known = operation;
     }
     if (progress.percent !== undefined) run.progressed?.(progress.percent);
+    if (run.cancelled?.aborted && !isCancelling) {
+      isCancelling = (await requestCancellation(run, operation)) === undefined;
+      waited = 0;
+    }
     const pause = pauseBefore(progress, waited);
     waited += pause;
-    progress = await pollOnce(run, progress, pause);
+    progress = await pollOnce(run, progress, pause).catch((error) => {
+      throw isCancelling ? cancelledBy(run.provider, error) : error;
+    });
   }
   return progress;
+}
+
+/** Returns the confirmed cancellation for a job that ended without a result. Any other error stays. */
+function cancelledBy({ name }: MediaProvider, error: unknown): unknown {
+  if (!(error instanceof ProviderError) || !CONFIRMS.has(error.kind)) return error;
+  const { usage } = error;
+  return new ProviderError("cancelled", `${name}: the job was cancelled for its caller`, {
+    accepted: true,
+    ...(usage === undefined ? {} : { usage }),
+    cause: error,
+  });
 }
 
 /**
@@ -65,11 +88,14 @@ function pauseBefore({ pollAfterMs }: Pending, waited: number): number {
   return Math.min(Math.max(pollAfterMs, waited / PAUSES_PER_WAIT, MIN_PAUSE_MS), MAX_PAUSE_MS);
 }
 
+/** @returns the same progress if the client cancels during the pause */
 async function pollOnce(run: JobRun, pending: Pending, pause: number): Promise<Progress> {
   const { provider, clock, signal, cancelled } = run;
-  await clock.sleep(pause, cancelled === undefined ? signal : AbortSignal.any([signal, cancelled]));
+  const isCancellable = cancelled !== undefined && !cancelled.aborted;
+  await clock.sleep(pause, isCancellable ? AbortSignal.any([signal, cancelled]) : signal);
+  if (isCancellable && cancelled.aborted && !signal.aborted) return pending;
   try {
-    if (!signal.aborted && !cancelled?.aborted) return await provider.poll(pending.operation, signal);
+    if (!signal.aborted) return await provider.poll(pending.operation, signal);
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
     if (!signal.aborted) {
@@ -81,23 +107,21 @@ async function pollOnce(run: JobRun, pending: Pending, pause: number): Promise<P
 }
 
 /**
- * After its time limit or a client's cancellation the job is cancelled. At the stop of this process it is not: the
- * next process continues it.
+ * After its time limit the job is cancelled. At the stop of this process it is not: the next process continues it.
  */
-async function abort(
-  { provider, clock, signal, cancelled }: JobRun,
-  operation: Operation,
-): Promise<ProviderError> {
-  if (!cancelled?.aborted && !isTimeout(signal)) return left(provider, "left while it ran");
-  const cause = await withinTime(clock, CANCEL_TIMEOUT_MS, (limit) =>
-    provider.cancel(operation, limit),
-  ).catch((error) => error);
-  if (cancelled?.aborted) {
-    const message = `${provider.name}: the job was cancelled for its caller`;
-    return new ProviderError("cancelled", message, { accepted: true, cause });
-  }
+async function abort(run: JobRun, operation: Operation): Promise<ProviderError> {
+  const { provider, signal } = run;
+  if (!isTimeout(signal)) return left(provider, "left while it ran");
+  const cause = await requestCancellation(run, operation);
   const message = `${provider.name}: the job did not end in time`;
   return new ProviderError("timeout", message, { accepted: true, cause });
+}
+
+/** @returns the error if the request did not reach the provider */
+function requestCancellation({ provider, clock }: JobRun, operation: Operation): Promise<unknown> {
+  return withinTime(clock, CANCEL_TIMEOUT_MS, (limit) => provider.cancel(operation, limit)).catch(
+    (error) => error,
+  );
 }
 
 /** This process does not poll the job any more. Another one may. */

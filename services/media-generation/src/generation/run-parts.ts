@@ -7,7 +7,7 @@ import { type JobRun, resumeJob, runJob, type Succeeded } from "./run-job.ts";
 /** One entry per part; null for a part without a job to poll. */
 export type SavedParts = readonly (Operation | null)[];
 
-/** @typeParam Made the result of a successful part */
+/** @typeParam PartResult the result of a successful part */
 export interface PartsRun<PartResult> extends Omit<JobRun, "saveOperation"> {
   /** Stores the operations for a later process. @returns false if the generation has passed to another process */
   readonly save: (parts: SavedParts) => Promise<boolean>;

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { ReleaseReason } from "@gr/clients";
 import { type Ending, type Route, UNRESOLVED } from "@gr/paid-request";
 import type { Pool } from "@gr/runtime";
+import { insertDeliveries } from "../webhooks/delivery-store.ts";
 import { BLOCKED, callerError, NOT_SENT, REFUSED } from "./caller-error.ts";
 import type { Generation, GenerationRequest, MediaOrder, State } from "./generation.ts";
 import type { SavedParts } from "./run-parts.ts";
@@ -97,6 +98,27 @@ const tell = (first: number, at = "now()") =>
    told_reason = coalesce(told_reason, $${first}), told_message = coalesce(told_message, $${first + 1})`;
 const NOTHING_REPORTED = [null, null] as const;
 
+/** Row after a change that may be the end of its generation for the client. */
+interface Changed extends Pick<GenerationRow, "outputs"> {
+  resumable: boolean;
+  deleted: boolean;
+}
+
+/**
+ * Returns the statement that runs the update and, in the same transaction, inserts the webhook of a generation that has
+ * ended for its client: paid for, or refused with an error.
+ */
+const withWebhook = (update: string) => `WITH changed AS (
+    ${update}
+    RETURNING id, account_id, key_id, kind, model, state, told_at, booked_at, callback_url, outputs,
+      operations IS NOT NULL AS resumable, deleted_at IS NOT NULL AS deleted
+  ), event AS (${insertDeliveries(`
+    SELECT id, account_id, key_id, callback_url AS url, kind || '.' || outcome AS type,
+      json_build_object('id', id, 'kind', kind, 'status', outcome, 'model', model) AS data
+    FROM changed, LATERAL (SELECT CASE state WHEN 'succeeded' THEN 'completed' ELSE 'failed' END AS outcome) one
+    WHERE callback_url IS NOT NULL AND (told_at IS NOT NULL OR (state = 'succeeded' AND booked_at IS NOT NULL))`)}
+  ) SELECT outputs, resumable, deleted FROM changed`;
+
 /** @param worker id of this process. Each start has a new one, so that a dead process is another worker. */
 export function createGenerationStore(pool: Pool, worker: string = randomUUID()): GenerationStore {
   const change = async (sql: string, values: unknown[]): Promise<boolean> =>
@@ -105,8 +127,10 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
     insert: (order, route, leaseMs) =>
       change(
         `INSERT INTO generation (due_at, worker, id, account_id, key_id, kind, model, provider, upstream_model, state,
-           request, price_version, price_pico_usd, credits, outputs, deadline_at, created_at, asynchronous, claim_key)
-         VALUES (${LEASE}, $2, $3, $4, $5, $6, $7, $8, $9, 'running', $10, $11, $12, $13, $14, $15, $16, $17, $18)
+           request, price_version, price_pico_usd, credits, outputs, deadline_at, created_at, asynchronous, claim_key,
+           callback_url)
+         VALUES (${LEASE}, $2, $3, $4, $5, $6, $7, $8, $9, 'running', $10, $11, $12, $13, $14, $15, $16, $17, $18,
+           $19)
          ON CONFLICT (id) DO NOTHING`,
         [
           leaseMs,
@@ -127,6 +151,7 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
           new Date(order.createdAt),
           order.asynchronous,
           order.claim?.key ?? null,
+          order.callbackUrl ?? null,
         ],
       ),
     reroute: (id, { provider, upstreamModel }) =>
@@ -155,10 +180,10 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
         JSON.stringify(operations),
       ]),
     markUnknown: async (id, why, message) => {
-      const { rows } = await pool.query<{ resumable: boolean }>(
-        `UPDATE generation SET state = 'unknown', error_kind = $3, error_message = $4, due_at = now(),
+      const { rows } = await pool.query<Changed>(
+        withWebhook(`UPDATE generation SET state = 'unknown', error_kind = $3, error_message = $4, due_at = now(),
            operations = CASE WHEN $3 = '${LEFT}' THEN operations END, ${tell(5)}
-         WHERE id = $1 AND worker = $2 AND finished_at IS NULL RETURNING operations IS NOT NULL AS resumable`,
+         WHERE id = $1 AND worker = $2 AND finished_at IS NULL`),
         // A job that another process continues has not failed yet.
         [
           id,
@@ -172,10 +197,10 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
     },
     finish: async (id, ending, finishedAt, outputs, previews = []) => {
       const { state, charge, cost, why, message } = rowOf(ending);
-      const { rows } = await pool.query<Pick<Generation, "deleted">>(
-        `UPDATE generation SET state = $3, charge_credits = $4, cost_pico_usd = $5, error_kind = $6,
+      const { rows } = await pool.query<Changed>(
+        withWebhook(`UPDATE generation SET state = $3, charge_credits = $4, cost_pico_usd = $5, error_kind = $6,
            error_message = $7, finished_at = $8, outputs = coalesce($9, outputs), previews = $10, ${tell(11, "$8")}
-         WHERE id = $1 AND worker = $2 AND finished_at IS NULL RETURNING deleted_at IS NOT NULL AS deleted`,
+         WHERE id = $1 AND worker = $2 AND finished_at IS NULL`),
         [
           id,
           worker,
@@ -194,15 +219,17 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
     },
     markBooked: async (id) => {
       await pool.query(
-        "UPDATE generation SET booked_at = now() WHERE id = $1 AND finished_at IS NOT NULL AND booked_at IS NULL",
+        withWebhook(
+          "UPDATE generation SET booked_at = now() WHERE id = $1 AND finished_at IS NOT NULL AND booked_at IS NULL",
+        ),
         [id],
       );
     },
     markRefused: async (id) => {
-      const { rows } = await pool.query<Pick<GenerationRow, "outputs">>(
-        `UPDATE generation SET state = 'failed', charge_credits = 0, error_kind = $2, error_message = $3,
+      const { rows } = await pool.query<Changed>(
+        withWebhook(`UPDATE generation SET state = 'failed', charge_credits = 0, error_kind = $2, error_message = $3,
            booked_at = now(), ${tell(4)}
-         WHERE id = $1 AND state = 'succeeded' AND booked_at IS NULL RETURNING outputs`,
+         WHERE id = $1 AND state = 'succeeded' AND booked_at IS NULL`),
         [id, REFUSED, REFUSED_MESSAGE, ...reportedError(REFUSED, REFUSED_MESSAGE)],
       );
       return rows[0]?.outputs ?? [];
@@ -251,7 +278,7 @@ function generationOf(row: GenerationRow): Generation {
       request: row.request,
       outputs: row.outputs,
       asynchronous: row.asynchronous,
-      severalBills: row.request.n > 1,
+      hasSeveralBills: row.request.n > 1,
       createdAt: row.created_at.getTime(),
       deadlineAt: row.deadline_at.getTime(),
     },

@@ -3,8 +3,9 @@
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { ServiceError } from "@gr/proto";
+import { FormFile } from "@gr/runtime";
 import { describe, expect, test } from "@jest/globals";
-import { bytesOfDataUri, contentOf, FormFile, inputSources, MAX_PICTURE_BYTES } from "./input-sources.ts";
+import { bytesOfDataUri, contentOf, inputSources, MAX_PICTURE_BYTES } from "./input-sources.ts";
 
 const WORK = { owner: "account" };
 const URL_A = "https://example.com/a.png";

@@ -2,14 +2,20 @@
 // objects around one of these. A field has one or a list, under any of its names. Nothing is fetched or decoded here.
 import { createHash } from "node:crypto";
 import { ServiceError } from "@gr/proto";
-import { ArrivingBytes, type FairWork, loopTurns } from "@gr/runtime";
+import { ArrivingBytes, type FairWork, FormFile, loopTurns } from "@gr/runtime";
 import type { InputPicture } from "../providers/provider.ts";
 import { SLICE_DIGITS } from "../storage/base64-text.ts";
 
 export type Role = InputPicture["role"];
 
-/** The names of the field for each role. `images` is OpenAI's for JSON. Messages use the first one. */
-const FIELDS = { image: ["image", "image[]", "images"], mask: ["mask", "mask[]"] } as const;
+/**
+ * The names of the field for each role. `images` is OpenAI's for JSON, `input_reference` for videos. Messages use the
+ * first one.
+ */
+const FIELDS = {
+  image: ["image", "image[]", "images", "input_reference"],
+  mask: ["mask", "mask[]"],
+} as const;
 
 /** Names of all fields with input pictures. */
 export const INPUT_FIELDS = [...FIELDS.image, ...FIELDS.mask] as const;
@@ -22,24 +28,6 @@ const BASE64_MARK = ";base64";
 export const MAX_PICTURE_BYTES = 25 * 1024 * 1024;
 
 const MAX_URI_CHARACTERS = (MAX_PICTURE_BYTES / 3) * 4 + 1_000;
-
-/** A file in a form. */
-export class FormFile {
-  readonly sha256: Buffer;
-  #bytes: Buffer;
-
-  constructor(bytes: Buffer, sha256: Buffer) {
-    this.#bytes = bytes;
-    this.sha256 = sha256;
-  }
-
-  /** Moves the bytes out of the form, which outlives them and must not hold them. */
-  release(): Buffer {
-    const bytes = this.#bytes;
-    this.#bytes = Buffer.alloc(0);
-    return bytes;
-  }
-}
 
 export type InputSource = {
   readonly role: Role;

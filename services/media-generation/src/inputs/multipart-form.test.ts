@@ -109,7 +109,7 @@ describe("a form", () => {
   });
 
   test.each(["image", "image[]", "mask", "mask[]"])(
-    "a file in %s is refused: the model takes no images",
+    "a file in %s is refused: the model accepts no images",
     async (field) => {
       const file = new Blob([new Uint8Array(await drawPicture("png", { width: 300, height: 300 }))]);
       const { status, body } = await post(formOf({ model: "sandbox/image", prompt: "a", [field]: file }));

@@ -93,7 +93,7 @@ describe("what has no header is refused", () => {
 
   test("and so is one of more pixels than may be decoded, with their number", () => {
     expect(() => pictureHeaderOf(jpegOf(frameOf("ffffffff")))).toThrow(
-      "the picture has 65535x65535 pixels; at most 50 million pixels are taken",
+      "the picture has 65535x65535 pixels; at most 50 million pixels are accepted",
     );
   });
 });

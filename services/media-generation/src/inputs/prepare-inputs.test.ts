@@ -2,14 +2,14 @@
 // request to an internal address.
 import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
-import { ByteBudget, FairGate, systemClock } from "@gr/runtime";
+import { ByteBudget, FairGate, FormFile, systemClock } from "@gr/runtime";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { createMediaGates } from "../generation/media-gates.ts";
 import { createOutbound, type Outbound } from "../providers/outbound.ts";
 import { drawPicture } from "../test/pictures.ts";
 import { type ScriptedServer, startScriptedServer } from "../test/scripted-server.ts";
 import { createPictureCleaner } from "./clean-picture.ts";
-import { FormFile, inputSources, MAX_PICTURE_BYTES } from "./input-sources.ts";
+import { inputSources, MAX_PICTURE_BYTES } from "./input-sources.ts";
 import { createInputs, type PrepareInputsDeps } from "./prepare-inputs.ts";
 
 const NAME = `${"ab".repeat(20)}.png`;

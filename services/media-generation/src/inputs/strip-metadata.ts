@@ -23,8 +23,9 @@ const WEBP_METADATA_FLAGS = 0x20 | 0x08 | 0x04;
 const JFIF_LENGTH = 16;
 
 /**
- * @param bytes that begin like a picture of the format. @param work its owner shares the loop with others
- * @returns undefined when it is cut short or malformed. @throws the signal's reason
+ * Returns the picture without its metadata.
+ * @param bytes with the signature of the format. @param work the owner shares the event loop with other owners
+ * @returns undefined if the picture is truncated or malformed. @throws the signal's reason
  */
 export async function stripMetadata(
   bytes: Buffer,

@@ -85,14 +85,21 @@ export function generationAnswer(entry: LogEntry, publicBaseUrl: string): z.infe
     finished_at: finishedAt === undefined ? null : new Date(finishedAt).toISOString(),
     progress: entry.progress ?? null,
     data: filesOf(entry).map((name) => fileAnswer(entry, name, publicBaseUrl)),
-    error:
-      error === undefined ? null : renderError(new ServiceError(error.reason, error.message), id).body.error,
+    error: error === undefined ? null : errorAnswer(error, id),
     latency: finishedAt === undefined ? null : Math.max(0, finishedAt - createdAt),
     // Four decimals: the nearest double prints as exactly these.
     cost: charge === undefined ? null : Number(formatCredits(charge)),
     deleted,
     expired,
   };
+}
+
+/** Returns the error as its client received it. */
+export function errorAnswer(
+  { reason, message }: NonNullable<LogEntry["error"]>,
+  id: string,
+): NonNullable<z.infer<typeof generationSchema>["error"]> {
+  return renderError(new ServiceError(reason, message), id).body.error;
 }
 
 function fileAnswer(entry: LogEntry, name: string, publicBaseUrl: string) {

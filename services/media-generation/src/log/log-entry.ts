@@ -26,6 +26,8 @@ export interface LogEntry extends Pick<MediaOrder, "id" | "accountId" | "keyId" 
   readonly previews: readonly string[];
   /** Error that the client received; undefined while the request runs, and after a success. */
   readonly error: { readonly reason: Reason; readonly message: string } | undefined;
+  /** A provider has accepted its jobs. False of an ended request whose provider answers at once. */
+  readonly isAccepted: boolean;
   /** Whole percent of a running request, if its provider reports it. */
   readonly progress: number | undefined;
   readonly priceVersion: string;

@@ -1,6 +1,6 @@
 // Log query reads filters and cursors of the log, from HTTP and from RPC, and returns the page.
 import { ServiceError } from "@gr/proto";
-import { wholeNumber } from "@gr/runtime";
+import { isUuid, UUID, wholeNumber } from "@gr/runtime";
 import { z } from "zod";
 import { KINDS, type LogEntry, STATUSES } from "./log-entry.ts";
 import type { LogFilter, LogOwner, LogStore } from "./log-store.ts";
@@ -8,7 +8,6 @@ import type { LogFilter, LogOwner, LogStore } from "./log-store.ts";
 export const MOST = 100;
 export const USUAL_PAGE = 20;
 const LONGEST_MODEL = 200;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 const once = (name: string) => ({ error: `${name} must occur once` });
 
@@ -36,13 +35,15 @@ export const idField = (name: string) =>
     .regex(UUID, `${name} must be a UUID`)
     .transform((id) => id.toLowerCase());
 
+export const limitField = z
+  .string(once("limit"))
+  .regex(/^0*([1-9]\d?|100)$/, `limit must be a whole number from 1 to ${MOST}`)
+  .transform(Number)
+  .optional()
+  .meta({ ...wholeNumber(MOST), description: `maximum number of entries; ${USUAL_PAGE} if absent` });
+
 export const logQuerySchema = z.object({
-  limit: z
-    .string(once("limit"))
-    .regex(/^0*([1-9]\d?|100)$/, `limit must be a whole number from 1 to ${MOST}`)
-    .transform(Number)
-    .optional()
-    .meta({ ...wholeNumber(MOST), description: `maximum number of entries; ${USUAL_PAGE} if absent` }),
+  limit: limitField,
   after: idField("after").optional().describe("id of the last entry of the previous page"),
   model: modelField.optional(),
   status: z.enum(STATUSES, { error: `status must be one of ${STATUSES.join(", ")}` }).optional(),
@@ -98,12 +99,7 @@ export async function findEntry(
   owner: LogOwner,
   id: string,
 ): Promise<LogEntry | undefined> {
-  return isId(id) ? store.find(owner, id) : undefined;
-}
-
-/** Returns true if the text has the form of an id of the log. */
-export function isId(id: string): boolean {
-  return UUID.test(id);
+  return isUuid(id) ? store.find(owner, id) : undefined;
 }
 
 /** @throws ServiceError generation_not_found */

@@ -1,11 +1,11 @@
 // The log over HTTP: a key reads, and may delete, the generations that were requested with it.
 // Entries of other keys have the same answer as unknown ids.
 import { normalKey } from "@gr/identity";
-import { type RestRoute, restRoute } from "@gr/runtime";
+import { isUuid, type RestRoute, restRoute } from "@gr/runtime";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { generationAnswer, generationSchema, pageAnswer, pageSchema } from "./log-answer.ts";
-import { findEntry, isId, logQuerySchema, readPage, refuseUnknown, USUAL_PAGE } from "./log-query.ts";
+import { findEntry, logQuerySchema, readPage, refuseUnknown, USUAL_PAGE } from "./log-query.ts";
 import type { LogStore } from "./log-store.ts";
 import { type RemovalDeps, removeContent } from "./remove-content.ts";
 import { findText, listTexts, type TextLogDeps, textPageSchema, textSchema } from "./text-entry.ts";
@@ -67,7 +67,7 @@ const entryRoute = (deps: LogDeps) =>
       const id = idOf(http);
       const entry = await findEntry(deps.generationLog, caller, id);
       if (entry !== undefined) return generationAnswer(entry, deps.publicBaseUrl);
-      return (isId(id) ? await findText(deps, caller, id) : undefined) ?? refuseUnknown();
+      return (isUuid(id) ? await findText(deps, caller, id) : undefined) ?? refuseUnknown();
     },
   });
 

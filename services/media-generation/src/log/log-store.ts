@@ -19,10 +19,14 @@ export interface LogFilter {
   /** Unix milliseconds; entries of exactly this time are excluded. */
   readonly createdAfter?: number | undefined;
   readonly createdBefore?: number | undefined;
+  /** Excludes deleted entries, but for running and cancelled ones. */
+  readonly isPresent?: boolean | undefined;
+  /** Absent: newest first. */
+  readonly isOldestFirst?: boolean | undefined;
 }
 
 export interface LogStore {
-  /** @param before limits the page to older entries, in the order of the log */
+  /** @param before limits the page to the entries after this one, in the order of the page */
   list(
     owner: LogOwner,
     filter: LogFilter,
@@ -49,6 +53,7 @@ interface LogRow {
   request: GenerationRequest;
   outputs: string[];
   previews: string[];
+  accepted: boolean;
   progress: number | null;
   price_version: string;
   price_pico_usd: bigint;
@@ -71,9 +76,11 @@ const STATUS = `CASE
   WHEN state = 'blocked' THEN 'blocked'
   WHEN told_reason = '${"generation_cancelled" satisfies Reason}' THEN 'cancelled'
   ELSE 'failed' END`;
-/** The condition in the words of its index. */
+/** Conditions in the words of their indexes. */
+const OF_KIND = { image: "kind = 'image'", video: "kind = 'video'" } as const;
 const NOT_SUCCEEDED = "state IN ('failed', 'blocked', 'unknown')";
-const COLUMNS = `id, account_id, key_id, kind, model, ${STATUS} AS status, request, outputs, previews, progress, price_version,
+const COLUMNS = `id, account_id, key_id, kind, model, ${STATUS} AS status, request, outputs, previews,
+  operations IS NOT NULL AS accepted, progress, price_version,
   price_pico_usd, charge_credits, error_kind,
   error_message, told_reason, told_message, told_at, created_at, finished_at, deleted_at, expired_at`;
 
@@ -125,12 +132,12 @@ type Term = readonly [sql: string, ...values: unknown[]];
 
 export function pageQuery(
   owner: LogOwner,
-  { kind, model, status, createdAfter, createdBefore }: LogFilter,
+  { kind, model, status, createdAfter, createdBefore, isPresent, isOldestFirst }: LogFilter,
   before: Pick<LogEntry, "id" | "createdAt"> | undefined,
   limit: number,
 ): Query {
   const terms: Term[] = ownerTerms(owner);
-  if (kind !== undefined) terms.push(["kind = ", kind]);
+  if (kind !== undefined) terms.push([OF_KIND[kind]]);
   if (model !== undefined) terms.push(["model = ", model]);
   if (status !== undefined) terms.push([`${STATUS} = `, status]);
   // Repeats an implied condition, so that PostgreSQL uses the index of open rows, which are few among many.
@@ -139,11 +146,15 @@ export function pageQuery(
   else if (status !== undefined && status !== "succeeded") terms.push([NOT_SUCCEEDED]);
   if (createdAfter !== undefined) terms.push(["created_at > ", new Date(createdAfter)]);
   if (createdBefore !== undefined) terms.push(["created_at < ", new Date(createdBefore)]);
-  if (before !== undefined) terms.push(["(created_at, id) < (?, ?)", new Date(before.createdAt), before.id]);
+  if (isPresent) terms.push([`(deleted_at IS NULL OR ${STATUS} IN ('running', 'cancelled'))`]);
+  const [beyond, direction] = isOldestFirst ? [">", "ASC"] : ["<", "DESC"];
+  if (before !== undefined) {
+    terms.push([`(created_at, id) ${beyond} (?, ?)`, new Date(before.createdAt), before.id]);
+  }
   const { text, values } = conditions(terms);
   return {
     text: `SELECT ${COLUMNS} FROM generation WHERE ${text}
-      ORDER BY created_at DESC, id DESC LIMIT $${values.length + 1}`,
+      ORDER BY created_at ${direction}, id ${direction} LIMIT $${values.length + 1}`,
     values: [...values, limit],
   };
 }
@@ -175,6 +186,7 @@ function entryOf(row: LogRow): LogEntry {
     request: row.request,
     outputs: row.outputs,
     previews: row.previews,
+    isAccepted: row.accepted,
     progress: ended ? undefined : (row.progress ?? undefined),
     error: ended && status !== "succeeded" ? errorOf(row) : undefined,
     priceVersion: row.price_version,

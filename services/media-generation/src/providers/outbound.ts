@@ -19,9 +19,9 @@ export interface OutboundRequest {
   readonly url: string;
   /** Lower case. Each header is named by an adapter. No header of the client's request is forwarded. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Pieces are sent one after the other; then the headers say how long they are together. */
+  /** Pieces are sent one after the other; then the headers have their total length. */
   readonly body?: string | Buffer | readonly Buffer[] | AsyncIterable<Buffer>;
-  /** Ends the request, whatever it waits for; a TimeoutError counts as a timeout. */
+  /** Ends the request in any state; a TimeoutError counts as a timeout. */
   readonly signal: AbortSignal;
 }
 
@@ -32,6 +32,15 @@ export interface Download {
   readonly signal: AbortSignal;
   /** Called with the size of each piece on arrival. An error from it ends the download. */
   readonly arrived?: (bytes: number) => void;
+}
+
+/** Message to an address that a client or an account named. */
+export interface OutboundPost {
+  readonly url: string;
+  /** Lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly signal: AbortSignal;
 }
 
 export interface OutboundAnswer {
@@ -74,6 +83,11 @@ export interface Outbound {
   send(outgoing: OutboundRequest): Promise<OutboundAnswer>;
   /** Resolves with any status, as soon as the head has arrived. @throws OutboundError */
   open(outgoing: OutboundRequest, maxBytes: number): Promise<OutboundStream>;
+  /**
+   * Posts to an address under the rules of downloads, without any secret. Redirects are not followed, and the body of the
+   * answer is not read. @throws OutboundError
+   */
+  post(post: OutboundPost): Promise<Pick<OutboundAnswer, "status" | "header">>;
   /** Refuses an address that no download may use, by its text and without DNS. @throws OutboundError */
   checkAddress(url: string): void;
   /** Fetches an address from an answer or a client, without any secret. @throws OutboundError */
@@ -249,6 +263,24 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
 
   const checkAddress = (url: string) => void requireAllowed(parseUrl(url));
 
+  async function post({ url, headers, body, signal }: OutboundPost) {
+    const target = parseUrl(url);
+    const dispatcher = requireAllowed(target) ? once : guarded;
+    try {
+      const answer = await request(target, {
+        dispatcher,
+        method: "POST",
+        headers: { ...headers, ...asks },
+        body,
+        signal,
+      });
+      hangUp(answer);
+      return { status: answer.statusCode, header: (name: string) => headerOf(answer, name) };
+    } catch (error) {
+      throw explained(error, signal);
+    }
+  }
+
   /** @returns the redirect's target, or the body */
   async function fetchOnce(url: URL, wanted: Download): Promise<AsyncIterable<Buffer> | URL> {
     const trusted = requireAllowed(url);
@@ -280,7 +312,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
   const close = async () => {
     await Promise.all([once, kept, guarded].map((agent) => agent.destroy()));
   };
-  return { send, open, checkAddress, download, stream, close };
+  return { send, open, post, checkAddress, download, stream, close };
 }
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);

@@ -102,7 +102,10 @@ export interface MediaProvider {
   readonly kinds: { readonly [Kind in JobKind]?: KindSupport<Extract<MediaJob, { kind: Kind }>> };
   /** Returns the state of a job. After a restart, another process may poll the same job. */
   readonly poll: (operation: Operation, signal: AbortSignal) => Promise<Progress>;
-  /** Requests the cancellation of a job, without a guarantee. Never rejects for a job that has ended. */
+  /**
+   * Requests the cancellation of a job, without a guarantee: a later poll of a cancelled job fails. Never rejects for a
+   * job that has ended.
+   */
   readonly cancel: (operation: Operation, signal: AbortSignal) => Promise<void>;
   /**
    * Returns the bill for one of our requests, undefined while the provider has none.

@@ -2,6 +2,7 @@
 // are refused. Literals and resolved addresses are checked. The connection uses the checked address, so
 // DNS cannot change it in between.
 import { type LookupAddress, lookup as systemLookup } from "node:dns";
+import { Resolver } from "node:dns/promises";
 import { isIP, type LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 
@@ -37,6 +38,24 @@ const resolveBySystem: ResolveAll = (hostname) =>
       else reject(error);
     });
   });
+
+/** Time of one query of a name, in milliseconds, and number of queries. */
+const QUERY = { timeout: 2_000, tries: 2 };
+
+/**
+ * Returns a resolver that queries name servers itself. The system's resolver occupies one of Node's few threads for as
+ * long as a name server is silent, and a client chooses the name server of its address.
+ */
+export function nameServerQueries(): ResolveAll {
+  const resolver = new Resolver(QUERY);
+  return async (hostname) => {
+    const [four, six] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+    if (four.status === "rejected" && six.status === "rejected") throw four.reason;
+    const listed = (found: PromiseSettledResult<string[]>, family: 4 | 6) =>
+      found.status === "fulfilled" ? found.value.map((address) => ({ address, family })) : [];
+    return [...listed(four, 4), ...listed(six, 6)];
+  };
+}
 
 /** Refuses a connection to a name if any of its addresses is forbidden. */
 export function publicLookup(resolveAll: ResolveAll = resolveBySystem): LookupFunction {

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { ServiceError } from "@gr/proto";
 import type { GenerationEvents } from "../generation/events.ts";
 import type { LogStore } from "../log/log-store.ts";
+import type { Callbacks } from "../webhooks/callbacks.ts";
 import {
   beginMedia,
   type Caller,
@@ -18,6 +19,7 @@ export const RESPOND_ASYNC = "respond-async";
 export interface AcceptDeps extends GenerateDeps {
   readonly events: GenerationEvents;
   readonly generationLog: Pick<LogStore, "findRunning">;
+  readonly callbacks: Pick<Callbacks, "urlFor">;
 }
 
 export interface Accepted {
@@ -39,15 +41,17 @@ export async function acceptMedia(
   deps: AcceptDeps,
   asked: RequestKind,
   incoming: Incoming,
-  caller: Omit<Caller, "gone" | "asynchronous">,
+  caller: Omit<Caller, "gone" | "asynchronous" | "callbackUrl">,
 ): Promise<Accepted | FinishedAnswer> {
   if (incoming.fields.response_format === "b64_ephemeral") {
     const message = `A result with b64_ephemeral is not stored, so no client could fetch it: leave out b64_ephemeral or Prefer: ${RESPOND_ASYNC}.`;
     throw new ServiceError("invalid_value", message, { param: "response_format" });
   }
   const { claim } = caller;
+  const callbackUrl = await deps.callbacks.urlFor(caller, incoming.fields.callback_url);
+  const sender = { ...caller, gone: () => false, asynchronous: true, callbackUrl };
   try {
-    return await begin(deps, asked, incoming, { ...caller, gone: () => false, asynchronous: true });
+    return await begin(deps, asked, incoming, sender);
   } catch (error) {
     const inProgress = error instanceof ServiceError && error.reason === "idempotency_in_progress";
     if (!inProgress || claim === undefined) throw error;

@@ -55,6 +55,8 @@ export interface Caller {
   readonly maxCost: Credits | undefined;
   /** The client does not wait for the answer. */
   readonly asynchronous: boolean;
+  /** Address that receives a webhook about the end. */
+  readonly callbackUrl?: string | undefined;
   /** Returns true if no client waits for the answer any more. */
   gone(): boolean;
 }
@@ -204,7 +206,7 @@ async function prepare(
 ): Promise<{ order: MediaOrder; producer: Producer<MediaKinds> }> {
   const { requests, catalog, providers, events, clock, work, inputs, holdForMs } = deps;
   const { fields, sources, allowance, left: signal } = incoming;
-  const { requestId, accountId, keyId, claim, maxCost, asynchronous } = caller;
+  const { requestId, accountId, keyId, claim, maxCost, asynchronous, callbackUrl } = caller;
   const createdAt = clock.now();
   const wanted = createMediaOrder(asked, fields, sources, catalog.require(fields.model));
   const { prompt, count, format } = wanted;
@@ -238,8 +240,9 @@ async function prepare(
     },
     outputs: kept ? Array.from({ length: count }, () => createMediaName(format)) : [],
     asynchronous,
+    callbackUrl,
     // The number of jobs depends on the provider, and a resuming process does not have it.
-    severalBills: count > 1,
+    hasSeveralBills: count > 1,
     createdAt,
     deadlineAt: clock.now() + holdForMs[asked.kind] + (sources.length === 0 ? 0 : BRINGING_MS),
   };

@@ -2,6 +2,7 @@
 // Every message names its field.
 import { charactersOf, MOST_PROMPT_CHARACTERS } from "@gr/models";
 import { z } from "zod";
+import { MOST_URL_CHARACTERS } from "../webhooks/callbacks.ts";
 
 const QUALITIES = ["auto", "low", "medium", "high"] as const;
 const RESPONSE_FORMATS = ["url", "b64_json", "b64_ephemeral"] as const;
@@ -41,6 +42,15 @@ export const mediaFields = {
     .meta({ default: "auto" })
     .transform((size) => size ?? "auto"),
   response_format: choice("response_format", RESPONSE_FORMATS, "url"),
+  callback_url: z
+    .string({ error: "callback_url must be a string" })
+    .nullish()
+    .meta({ maxLength: MOST_URL_CHARACTERS })
+    .describe(
+      "address of the webhook about the end of an asynchronous request; when absent the default of the key or account",
+    )
+    // A form also sends its empty fields.
+    .transform((url) => url || undefined),
   stream: z
     .boolean({ error: "stream must be false" })
     .refine((stream) => !stream, "stream must be false: images and videos are answered when they are whole")
@@ -71,13 +81,21 @@ const inputs = (...forms: readonly object[]) => ({
   images: described("alias of image, as in OpenAI's API", ...forms),
   mask: described("editing mask, as image", ...forms),
   "mask[]": described("as mask", ...forms),
+  input_reference: described("as image; OpenAI's name for it in requests for videos", ...forms),
 });
 
-const { mask, "mask[]": masks, ...images } = inputs(PICTURE, WRAPPED);
+const { mask, "mask[]": masks, input_reference: reference, ...images } = inputs(PICTURE, WRAPPED);
 export const imageFields = images;
+export const referenceFields = { input_reference: reference };
 export const maskFields = { mask, "mask[]": masks };
 
 /** The same fields in a form. */
-const { mask: formMask, "mask[]": formMasks, ...formImages } = inputs(FILE, PICTURE);
+const {
+  mask: formMask,
+  "mask[]": formMasks,
+  input_reference: formReference,
+  ...formImages
+} = inputs(FILE, PICTURE);
 export const imageFormFields = formImages;
+export const referenceFormFields = { input_reference: formReference };
 export const maskFormFields = { mask: formMask, "mask[]": formMasks };

@@ -167,7 +167,7 @@ describe("an order with pictures", () => {
       { image: url, size: "512x512" },
       either,
       "size",
-      "does not make images of the size 512x512 from an input image",
+      "does not generate images of the size 512x512 from an input image",
     ],
   ])("%j is refused with a message that names the field", (fields, model, param, words) => {
     const refused = expect(() => order(fields, model));

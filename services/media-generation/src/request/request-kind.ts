@@ -5,6 +5,7 @@ import type { z } from "zod";
 import { INPUT_FIELDS } from "../inputs/input-sources.ts";
 import type { JobKind } from "../providers/provider.ts";
 import type { imageRequestSchema } from "./image-request.ts";
+import type { videoJobSchema } from "./video-job.ts";
 import type { videoRequestSchema } from "./video-request.ts";
 
 type ImageRequest = z.infer<typeof imageRequestSchema>;
@@ -24,18 +25,22 @@ export interface RequestKind {
   /** Paths with the same request. */
   readonly paths: readonly [string, ...string[]];
   readonly summary: string;
-  readonly schema: typeof imageRequestSchema | typeof videoRequestSchema;
+  readonly schema: typeof imageRequestSchema | typeof videoRequestSchema | typeof videoJobSchema;
   /** The same schema as multipart/form-data, for the description. */
   readonly form: z.ZodType;
 }
 
 const ELSEWHERE: ReadonlySet<string> = new Set(INPUT_FIELDS);
+/** Fields that are younger than stored claims: a request without them has the text that it always had. */
+const YOUNGER: ReadonlySet<string> = new Set(["callback_url"]);
 
 /**
  * Returns equal texts for equal requests, as JSON or as a form, with defaults written out or not.
  * Pictures are excluded: they are compared by their contents.
  */
 export function canonicalText({ schema }: RequestKind, request: MediaRequest): string {
-  const fields = (Object.keys(schema.shape) as (keyof MediaRequest)[]).filter((field) => field !== "stream");
+  const fields = (Object.keys(schema.shape) as (keyof MediaRequest)[]).filter(
+    (field) => field !== "stream" && !(YOUNGER.has(field) && request[field] == null),
+  );
   return JSON.stringify(fields.map((field) => (ELSEWHERE.has(field) ? null : (request[field] ?? null))));
 }

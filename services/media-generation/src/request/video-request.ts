@@ -7,13 +7,22 @@ import type { RequestKind } from "./request-kind.ts";
 const MAX_SECONDS = 60;
 const BAD_SECONDS = `seconds must be auto or a number from 1 to ${MAX_SECONDS}`;
 
-export const videoRequestSchema = z.object({
-  ...mediaFields,
-  seconds: z
-    .union([z.literal("auto"), z.number().min(1).max(MAX_SECONDS)], { error: BAD_SECONDS })
+const secondsField = z.number().min(1).max(MAX_SECONDS);
+
+/** @param textOfSeconds a number of seconds as text, where it is accepted too */
+export function optionalSeconds(textOfSeconds?: RegExp) {
+  const more =
+    textOfSeconds === undefined ? [] : [z.string().regex(textOfSeconds).transform(Number).pipe(secondsField)];
+  return z
+    .union([z.literal("auto"), secondsField, ...more], { error: BAD_SECONDS })
     .nullish()
     .meta({ default: "auto" })
-    .transform((seconds) => seconds ?? "auto"),
+    .transform((seconds) => seconds ?? "auto");
+}
+
+export const videoRequestSchema = z.object({
+  ...mediaFields,
+  seconds: optionalSeconds(),
   audio: z
     .boolean({ error: "audio must be true or false" })
     .nullish()

@@ -7,7 +7,7 @@ import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { createHttpApp, createLogger } from "@gr/runtime";
+import { closeHttpApp, createHttpApp, createLogger } from "@gr/runtime";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type MediaUnderTest, startMedia } from "../test/start-media.ts";
 import { createFolderStorage } from "./folder-storage.ts";
@@ -168,7 +168,7 @@ test("a file that is deleted while it is asked for is not found", async () => {
   const answer = await app.inject(`/media/${name}`);
   expect([answer.statusCode, answer.headers["cache-control"]]).toEqual([404, undefined]);
   expect(answer.json()).toMatchObject({ error: { code: "not_found" } });
-  await app.close();
+  await closeHttpApp(app, 0);
   await rm(folder, { recursive: true });
 });
 
@@ -189,5 +189,5 @@ test("a client that takes nothing of its file is cut, and the file is closed", a
   client.pause().write(`GET /media/${name} HTTP/1.1\r\nhost: x\r\n\r\n`);
   await closed;
   client.destroy();
-  await app.close();
+  await closeHttpApp(app, 0);
 });

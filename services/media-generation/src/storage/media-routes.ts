@@ -15,10 +15,12 @@ export const MEDIA_PATH = "/media";
 
 const RETRY_MS = 1_000;
 
-/** Set on every answer with a file. A name never changes its content, so caches may store it for ever. */
+/** A name never changes its content, so caches may store it for ever. */
+const FOR_EVER = { "cache-control": "public, max-age=31536000, immutable" };
+
+/** Set on every answer with a file. */
 const HEADERS = {
   "accept-ranges": "bytes",
-  "cache-control": "public, max-age=31536000, immutable",
   "content-disposition": "inline",
   // A browser that opens a video by its URL wraps it in a page, to which this policy applies.
   "content-security-policy": "sandbox; default-src 'none'; media-src 'self'",
@@ -26,8 +28,20 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
 };
 
-/** Bytes of any type. */
-const FILE = Object.fromEntries(HOSTED_TYPES.map((type) => [type, { schema: z.file() }]));
+/** Returns the answers of a route that sends files, for its description. */
+export function fileAnswers(...types: readonly string[]) {
+  const others = Object.fromEntries(types.map((type) => [type, { schema: z.file() }]));
+  return {
+    200: { description: "The file", others },
+    206: {
+      description: "The part named by the Range header",
+      others,
+      headers: { "Content-Range": "Range of these bytes, and the size of the file" },
+    },
+    304: { description: "The client has this version already" },
+    416: { description: "The Range header names a part beyond the end of the file" },
+  };
+}
 
 export function mediaRoute(storage: MediaStorage): RestRoute {
   return restRoute({
@@ -35,27 +49,20 @@ export function mediaRoute(storage: MediaStorage): RestRoute {
     path: `${MEDIA_PATH}/:name`,
     access: anyone,
     summary: "A generated image or video; the URL alone permits access",
-    responses: {
-      200: { description: "The file", others: FILE },
-      206: {
-        description: "The part named by the Range header",
-        others: FILE,
-        headers: { "Content-Range": "Range of these bytes, and the size of the file" },
-      },
-      304: { description: "The client has this version already" },
-      404: { description: "The file does not exist" },
-      416: { description: "The Range header names a part beyond the end of the file" },
-    },
-    handle: ({ http, reply }) => sendMedia(storage, http, reply),
+    responses: { ...fileAnswers(...HOSTED_TYPES), 404: { description: "The file does not exist" } },
+    handle: ({ http, reply }) =>
+      sendFile(storage, (http.params as { name: string }).name, FOR_EVER, http, reply),
   });
 }
 
-async function sendMedia(
+/** @param caching header for caches */
+export async function sendFile(
   storage: MediaStorage,
+  name: string,
+  caching: { readonly "cache-control": string },
   http: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { name } = http.params as { name: string };
   const contentType = contentTypeOf(name);
   const size = contentType === undefined ? undefined : await storage.size(name).catch(unreachable);
   if (contentType === undefined || size === undefined) {
@@ -63,7 +70,7 @@ async function sendMedia(
   }
   const tag = `"${name}"`;
   if (hasEntityTag(http.headers["if-none-match"], tag)) {
-    return reply.status(304).headers(HEADERS).header("etag", tag).send();
+    return reply.status(304).headers(HEADERS).headers(caching).header("etag", tag).send();
   }
   const range = readByteRange(rangeHeader(http, tag), size);
   if (range === "unsatisfiable") {
@@ -71,7 +78,7 @@ async function sendMedia(
     throw new ServiceError("range_not_satisfiable", `The range is outside of the file's ${size} bytes.`);
   }
   const file = http.method === "HEAD" ? Readable.from([]) : await openFile(storage, name, range);
-  reply.headers(HEADERS).header("etag", tag).type(contentType);
+  reply.headers(HEADERS).headers(caching).header("etag", tag).type(contentType);
   if (range === undefined) reply.header("content-length", size);
   else {
     reply

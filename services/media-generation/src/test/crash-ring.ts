@@ -90,6 +90,7 @@ export class CrashRing {
    * until no hold is open.
    * @param options.env of the process that is killed
    * @param options.later the request is for a video, and does not wait for it: it may be accepted before the crash
+   * @param options.callbackUrl receiver of its webhook
    * @returns the process that continues
    */
   async crashAt(
@@ -99,11 +100,13 @@ export class CrashRing {
       headers = {},
       env = {},
       later = false,
+      callbackUrl,
     }: {
       body?: object;
       headers?: Readonly<Record<string, string>>;
       env?: Readonly<Record<string, string>>;
       later?: boolean;
+      callbackUrl?: string;
     } = {},
   ): Promise<MediaChild> {
     const child = await this.startChild(env);
@@ -112,7 +115,7 @@ export class CrashRing {
       await child.kill();
       death.resolve();
     });
-    const asked = later ? generateLater(child) : generate(child, body, headers);
+    const asked = later ? generateLater(child, callbackUrl) : generate(child, body, headers);
     const lost = await asked.then(
       ({ status }) => status,
       () => "no answer",
@@ -177,8 +180,8 @@ export function generate(
 }
 
 /** Requests a video without waiting for it. */
-export function generateLater(child: MediaChild): Promise<Answer> {
-  const video = { model: "sandbox/video", prompt: "a fox" };
+export function generateLater(child: MediaChild, callbackUrl?: string): Promise<Answer> {
+  const video = { model: "sandbox/video", prompt: "a fox", callback_url: callbackUrl };
   return postJson(`${child.url}/v1/compat/videos/generations`, video, { prefer: "respond-async" });
 }
 

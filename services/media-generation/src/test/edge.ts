@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import type { Principal } from "@gr/identity";
-import { createHttpApp, defineModule, type Module, port } from "@gr/runtime";
+import { closeHttpApp, createHttpApp, defineModule, type Module, port } from "@gr/runtime";
 import { z } from "zod";
 
 export const caller: Principal = {
@@ -15,6 +15,9 @@ export const caller: Principal = {
 export const KEY_HEADER = "x-test-key";
 /** Names another account. */
 export const ACCOUNT_HEADER = "x-test-account";
+
+/** A stop waits for running requests. */
+const LONGEST_REQUEST_MS = 600_000;
 
 /** Requests with clients that still wait. */
 export const waiting = new Set<string>();
@@ -40,6 +43,7 @@ export const edgeModule: Module = defineModule({
       { prefix: "/v1/compat/videos" },
       { prefix: "/v1/quote" },
       { prefix: "/v1/generations" },
+      { prefix: "/v1/webhooks" },
       { prefix: "/media" },
     ]);
     return {
@@ -47,7 +51,8 @@ export const edgeModule: Module = defineModule({
         await app.listen({ host: "127.0.0.1", port: config.EDGE_PORT });
       },
       publicUrl: () => `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`,
-      stop: () => app.close(),
+      // A plain close would keep a connection whose request has just ended, for 75 s.
+      stop: () => closeHttpApp(app, LONGEST_REQUEST_MS),
     };
   },
 });

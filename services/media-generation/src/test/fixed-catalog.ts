@@ -1,5 +1,5 @@
 // A catalogue service at the process edge: a few models with their real prices, sent once to each watcher.
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { CatalogService, type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";
 import { defineModule, implement, type Module } from "@gr/runtime";
 import { z } from "zod";
@@ -95,21 +95,31 @@ export const fixedModels: readonly Model[] = [
   sandbox("elsewhere", 10_000_000_000n, "nobody"),
   sandbox("queue", 10_000_000_000n, "queue"),
   create(ModelSchema, { id: "sandbox/chat", kind: ModelKind.TEXT }),
-  create(ModelSchema, {
-    id: "sandbox/video",
+  sandboxVideo("video", ["text-to-video"]),
+  sandboxVideo("video-image", ["text-to-video", "image-to-video"], { inputImages: 1 }),
+];
+
+function sandboxVideo(
+  name: string,
+  capabilities: string[],
+  limits?: MessageInitShape<typeof ModelSchema>["limits"],
+): Model {
+  return create(ModelSchema, {
+    id: `sandbox/${name}`,
     kind: ModelKind.VIDEO,
-    capabilities: ["text-to-video"],
+    capabilities,
     sizes: ["1280x720", "720x1280"],
     seconds: [4, 5, 6],
     defaultSize: "1280x720",
     defaultSeconds: 4,
+    ...(limits === undefined ? {} : { limits }),
     price: {
       version: "sandbox-1",
       rule: { case: "second", value: { tiers: [{ picoUsd: 50_000_000_000n }] } },
     },
-    routes: [{ provider: "queue", upstreamModel: "sandbox/video" }],
-  }),
-];
+    routes: [{ provider: "queue", upstreamModel: `sandbox/${name}` }],
+  });
+}
 
 export function catalogOf(listed: readonly Model[]): Module {
   const catalog = { version: "1", models: [...listed] };

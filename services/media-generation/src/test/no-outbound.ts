@@ -7,6 +7,7 @@ export const noOutbound: Outbound = {
   checkAddress: () => {
     throw new Error("nothing is fetched");
   },
+  post: () => Promise.reject(new Error("nothing is sent")),
   download: () => Promise.reject(new Error("nothing is fetched")),
   stream: () => {
     throw new Error("nothing is fetched");

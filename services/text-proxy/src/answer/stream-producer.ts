@@ -176,7 +176,7 @@ function continuedOrder(upstream: Upstream, order: TextOrder, carried: CarriedPa
 function notAStream(attempt: Attempt, answer: CollectedAnswer): AttemptEnd<TextKinds> {
   if (answer.status !== 200) return refusedAttempt(attempt, answer);
   const { order, upstream } = attempt;
-  const read = answer.cut ? undefined : readWholeAnswer(order.request.api, upstream.kind, answer.body);
+  const read = answer.isCut ? undefined : readWholeAnswer(order.request.api, upstream.kind, answer.body);
   return read?.failure === undefined
     ? nonsenseAttempt(attempt, "the answer to a request for a stream is no stream", answer.generationId)
     : failedAnswer(attempt, read, read.failure);

@@ -97,7 +97,7 @@ export class StreamRelay {
     this.#spending = new StreamSpending({
       order,
       context,
-      limited: parts.stopsWithinHold,
+      isLimited: parts.stopsWithinHold,
       meter: this.#meter,
       upstream: gate.handle(),
       refused: ({ reason, message }) => this.#cutOff(reason, `${USED_UP} ${message}`),
@@ -449,7 +449,7 @@ const NOTHING = Buffer.alloc(0);
 
 /** Converts a refusal in the first event of a stream to an answer with that status. */
 function refusalIn(event: Buffer, status: number, generationId: string): CollectedAnswer {
-  return { status, headers: {}, body: bodyOf(event), cut: false, generationId };
+  return { status, headers: {}, body: bodyOf(event), isCut: false, generationId };
 }
 
 function bodyOf(event: Buffer): Buffer {

@@ -25,7 +25,7 @@ export interface StreamSpendingParts {
   readonly order: SpendingOrder;
   readonly context: Pick<AttemptContext, "held" | "extend">;
   /** True if the upstream received a limit that ends its work at the hold. */
-  readonly limited: boolean;
+  readonly isLimited: boolean;
   readonly meter: Pick<StreamMeter, "events" | "tokens">;
   readonly upstream: { pause(): void; resume(): void };
   /** Called if no more may be spent. */
@@ -40,11 +40,11 @@ export class StreamSpending {
   /** A hold of this size covers the upstream's largest answer. */
   readonly #enough: Credits;
 
-  constructor({ order, context, limited, meter, upstream, refused }: StreamSpendingParts) {
+  constructor({ order, context, isLimited, meter, upstream, refused }: StreamSpendingParts) {
     this.#order = order;
     this.#meter = meter;
     this.#upstream = upstream;
-    this.#enough = limited ? context.held : (order.mostCredits ?? order.credits);
+    this.#enough = isLimited ? context.held : (order.mostCredits ?? order.credits);
     this.#hold = new GrowingHold({
       context,
       step: order.size.stepCredits,

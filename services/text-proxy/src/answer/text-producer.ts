@@ -94,7 +94,7 @@ export abstract class TextProducer implements Producer<TextKinds> {
     const stopsWithinHold = added !== undefined || (stated !== undefined && order.mostCredits === undefined);
     const asked = { order, upstream, events, stopsWithinHold, coolDown };
     const attempt = { ...asked, terms: () => terms, carried: this.carried };
-    if (isPassedOver(breaker, this.#openAfter(route), upstreams)) {
+    if (breaker.isOpen && isPassedOver(breaker, this.#openAfter(route), upstreams)) {
       this.#attempts.push({ ...route, outcome: "not_asked", tookMs: 0 });
       return notAsked();
     }

@@ -50,9 +50,9 @@ export class WholeProducer extends TextProducer {
       if (loss instanceof UpstreamLoss) return lostAttempt(attempt, loss, collector.generationId);
       throw loss;
     }
-    const { status, cut, body, generationId } = collected;
+    const { status, isCut, body, generationId } = collected;
     if (status !== 200) return refusedAttempt(attempt, collected);
-    if (cut) return nonsenseAttempt(attempt, "the answer is larger than 32 MB", generationId);
+    if (isCut) return nonsenseAttempt(attempt, "the answer is larger than 32 MB", generationId);
     const { request, accountId } = attempt.order;
     const parsed = await parseLongAnswer(body, accountId);
     const answer = readWholeAnswer(request.api, attempt.upstream.kind, body, parsed);

@@ -48,7 +48,7 @@ export function lostAttempt({ order, events }: Attempt, loss: UpstreamLoss, bill
     retryAfterMs: RETRY_MS,
     cause: loss,
   });
-  return { kind: "failed", error, cost: 0n, billId, notSent: true, fallBack: true, why, message };
+  return { kind: "failed", error, cost: 0n, billId, isUnsent: true, mayFallBack: true, why, message };
 }
 
 /** @param loss undefined if the upstream itself reported the failure */
@@ -69,16 +69,22 @@ export function refusedAttempt(
 ): Failed | Unknown {
   const refusal = refusalOf(answer, (text) => upstream.redact(text));
   events.refused(order, upstream.name, answer.status, refusal);
-  const { error, outcome, elsewhere, ourFault } = refusal;
-  if (ourFault) coolDown(REST_OF_KEY_MS);
+  const { error, outcome, mayServeElsewhere, isOurFault } = refusal;
+  if (isOurFault) coolDown(REST_OF_KEY_MS);
   const report = { error, billId: answer.generationId, why: outcome, message: `status ${answer.status}` };
   if (outcome === "unknown") return { kind: "unknown", ...report };
-  const usage = answer.cut
+  const usage = answer.isCut
     ? undefined
     : readWholeAnswer(order.request.api, upstream.kind, answer.body)?.usage;
   const unbilled = outcome === "refused" ? 0n : undefined;
   const cost = usage === undefined ? unbilled : costOf(usage, order.price);
-  return { kind: "failed", ...report, cost, notSent: false, fallBack: outcome === "refused" && elsewhere };
+  return {
+    kind: "failed",
+    ...report,
+    cost,
+    isUnsent: false,
+    mayFallBack: outcome === "refused" && mayServeElsewhere,
+  };
 }
 
 /** @param error body of a failed answer with status 200, or data of an error event */
@@ -88,7 +94,7 @@ export function reportRefusedAccount({ order, upstream, events, coolDown }: Atte
   coolDown(REST_OF_KEY_MS);
 }
 
-/** An answer with status 200 that says that it failed. */
+/** Returns the end of an attempt with status 200 and an error in its body. */
 export function failedAnswer(attempt: Attempt, { usage, id, bytes }: WholeAnswer, failure: string): Failed {
   reportRefusedAccount(attempt, bytes);
   const cost = usage === undefined ? undefined : costOf(usage, attempt.order.price);
@@ -102,7 +108,7 @@ export function failedAttempt(
   { cost, billId, error }: { cost: PicoUsd | undefined; billId: string; error: ServiceError },
 ): Failed {
   events.failed(order, message);
-  return { kind: "failed", error, cost, billId, notSent: false, fallBack: false, why: "failed", message };
+  return { kind: "failed", error, cost, billId, isUnsent: false, mayFallBack: false, why: "failed", message };
 }
 
 /** Ends an attempt with an unreadable answer. Its bill can only be looked up. */

@@ -42,19 +42,22 @@ export function textLine(order: TextOrder, trace: TextTrace, end: TextEnd, ended
   const { id, accountId, keyId, model, request } = order;
   const tookMs = Math.round(end.tookMs);
   const error = trace.cut ?? end.error;
-  return {
-    ...{ requestId: id, accountId, spenderId: keyId, model },
+  const line: TextLineInit = {
+    requestId: id,
+    accountId,
+    spenderId: keyId,
+    model,
     api: request.api === "chat" ? TextApi.CHAT : TextApi.RESPONSES,
     stream: request.stream,
     beganAt: BigInt(endedAt - tookMs),
     tookMs: BigInt(tookMs),
-    ...(trace.firstByteMs === undefined ? {} : { firstByteMs: whole(trace.firstByteMs) }),
     finishReason: trace.finishReason,
     userTag: userOf(request),
-    ...(end.meters === undefined ? {} : { usage: usageOf(end.meters) }),
     attempts: trace.attempts.map((attempt) => ({ ...attempt, tookMs: whole(attempt.tookMs) })),
-    ...(error === undefined ? {} : errorOf(error)),
   };
+  if (trace.firstByteMs !== undefined) line.firstByteMs = whole(trace.firstByteMs);
+  if (end.meters !== undefined) line.usage = usageOf(end.meters);
+  return error === undefined ? line : { ...line, ...errorOf(error) };
 }
 
 function errorOf(error: unknown) {

@@ -24,7 +24,7 @@ export interface TrustTerms {
 export function mostTrusted(order: TextOrder, terms: TrustTerms, meters: TokenMeters | undefined): PicoUsd {
   const { request, size } = order;
   const price = dearestRatesOf(order, meters);
-  const extras = size.extras ? size.extrasCost : 0n;
+  const extras = size.hasExtras ? size.extrasCost : 0n;
   if (dearestInput(request, price) + size.tokenCost + price.requestPicoUsd === 0n) return extras;
   const listed = meters === undefined ? terms.held * PICO_PER_CREDIT : listedCost(order, terms, meters);
   const percent = (listed * BigInt(terms.surplus)) / 100n;

@@ -14,8 +14,8 @@ export function cannotContinue(): Failed {
     error: new ServiceError("provider_error", BROKEN),
     cost: 0n,
     billId: "",
-    notSent: true,
-    fallBack: true,
+    isUnsent: true,
+    mayFallBack: true,
     why: "not_asked",
     message: "it cannot continue an answer",
   };
@@ -31,8 +31,8 @@ export function notAsked(): Failed {
     error: new ServiceError("provider_unavailable", FAILING, { retryAfterMs: RETRY_MS }),
     cost: 0n,
     billId: "",
-    notSent: true,
-    fallBack: true,
+    isUnsent: true,
+    mayFallBack: true,
     why: "not_asked",
     message: "its breaker is open",
   };
@@ -61,7 +61,7 @@ function unbilled<K extends Kinds>(end: AttemptEnd<K>, mayFallBack: boolean): At
     kind: "failed",
     ...{ error, billId, why, message },
     cost: 0n,
-    notSent: end.kind === "failed" && end.notSent,
-    fallBack: mayFallBack && (isRefusal ? end.fallBack : true),
+    isUnsent: end.kind === "failed" && end.isUnsent,
+    mayFallBack: mayFallBack && (isRefusal ? end.mayFallBack : true),
   };
 }

@@ -60,11 +60,11 @@ export function pricedAnswer(api: TextApi, { bytes, layout, usage }: WholeAnswer
   return applySplices(bytes, splices);
 }
 
-/** Parses in turns with other long work. @returns null for bytes that are no JSON, or exceed its limits */
+/** Parses in turns with other long work; long strings are cut. @returns null for bytes that are no JSON, or exceed its limits */
 export async function parseLongAnswer(bytes: Buffer, owner: string): Promise<unknown> {
   if (bytes.length <= LONG_ANSWER) return parseWholeAnswer(bytes);
   try {
-    return await readForeignJson(bytes, { owner });
+    return await readForeignJson(bytes, { owner }, "cut");
   } catch (error) {
     if (error instanceof SyntaxError) return null;
     throw error;

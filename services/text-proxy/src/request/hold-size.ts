@@ -28,7 +28,7 @@ export interface HoldSize {
   /** Output that the context surely has room for; a larger limit is refused by some servers. */
   readonly roomTokens: bigint;
   /** Tools and plugins may cost more than tokens. */
-  readonly extras: boolean;
+  readonly hasExtras: boolean;
   /** Fees of tools and plugins, at most. */
   readonly extrasCost: PicoUsd;
   /** The upstream bills output that a stream does not show. */
@@ -60,7 +60,7 @@ export function holdSizeOf(
   price: TokenPrice,
   extrasCost: PicoUsd = EXTRAS_COST,
 ): HoldSize {
-  const extras = request.input.extras || model.supportedParameters.includes(SEARCHES);
+  const hasExtras = request.input.extras || model.supportedParameters.includes(SEARCHES);
   const answers = BigInt(request.choices);
   const tokenCost = dearestOutput(price);
   const inputTokens = inputBound(request, model);
@@ -69,7 +69,7 @@ export function holdSizeOf(
     inputTokens * dearestInput(request, price) +
     predicted * tokenCost +
     price.requestPicoUsd +
-    (extras ? extrasCost : 0n);
+    (hasExtras ? extrasCost : 0n);
   const mostTokens = outputBound(request, model);
   const creditsFor = (tokens: bigint) => chargeOf(inputCost + tokens * answers * tokenCost);
   const whole = creditsFor(mostTokens);
@@ -83,7 +83,7 @@ export function holdSizeOf(
     tokenCost,
     mostTokens,
     roomTokens: roomFor(inputTokens, model),
-    extras,
+    hasExtras,
     extrasCost,
     thinks: model.capabilities.includes("reasoning"),
   };

@@ -1,5 +1,6 @@
 // InputMeter counts the largest input of a request during its parsing: never less than any upstream will count,
 // so that the hold is large enough. Bytes limit the tokens of text, since no tokenizer creates more tokens than bytes.
+import { stringLengthIn } from "@gr/runtime";
 import { isObject, type JsonObject } from "../json/json-object.ts";
 import { ReadNames } from "./lookalikes.ts";
 
@@ -51,8 +52,10 @@ export class InputMeter {
     if (type === "image_url" || type === "input_image") {
       if (this.images === 0) this.firstImage = `${owner}[${index}]`;
       this.images += 1;
-      if (isObject(image)) IMAGE.refuseLookalikes(image, `${owner}[${index}].image_url`);
-      this.textBytes -= inlineImageLength(image);
+      if (isObject(image)) {
+        IMAGE.refuseLookalikes(image, `${owner}[${index}].image_url`);
+        this.textBytes -= inlineImageLength(image, "url");
+      } else this.textBytes -= inlineImageLength(part, "image_url");
     } else if (type === "input_audio") this.audio = true;
     else if (FILE_PARTS.has(type)) this.#addExtra();
     else if (REMOTE_PARTS.has(type)) this.remote = true;
@@ -92,7 +95,7 @@ function isOfClient(tool: unknown): boolean {
 }
 
 /** Characters of an image within a data URI; base64 is ASCII, so they are also bytes. */
-function inlineImageLength(image: unknown): number {
-  const url = isObject(image) ? image["url"] : image;
-  return typeof url === "string" && url.startsWith("data:image/") ? url.length : 0;
+function inlineImageLength(owner: JsonObject, name: string): number {
+  const url = owner[name];
+  return typeof url === "string" && url.startsWith("data:image/") ? stringLengthIn(owner, name) : 0;
 }

@@ -37,7 +37,7 @@ export function pricedRoutes(
     const there = tokenPriceAt(price, provider);
     const { kind, billed, passUnknownFields } = upstream;
     const at = { kind, billed: billed && (kind.reportsCost || !isFree(there)), passUnknownFields };
-    const terms = priceTermsOf(fields, at, effectsOf(there, inputTokens));
+    const terms = priceTermsOf(fields, at, new PricesAt(there, inputTokens));
     if ("refused" in terms) refusal ??= terms.refused;
     else priceTerms.set(provider, terms);
   }
@@ -47,14 +47,18 @@ export function pricedRoutes(
 
 /** Returns the rates that can apply under the terms of any upstream. */
 export function rateTermsOf({ priceTerms }: PricedRoutes, inputTokens: bigint): RateTerms {
-  const tiers = [...priceTerms.values()].map(({ tier }) => tierOf(tier));
-  return { tier: tiers.find((tier) => tier !== "") ?? "", inputTokens };
+  for (const terms of priceTerms.values()) {
+    const tier = tierOf(terms.tier);
+    if (tier !== "") return { tier, inputTokens };
+  }
+  return { tier: "", inputTokens };
 }
 
 /** Returns the largest fees of the providers' tools, at the most expensive upstream. */
 export function extrasCostOf(request: TextRequest, price: TokenPrice, { priceTerms }: PricedRoutes): PicoUsd {
   let most = EXTRAS_COST;
   for (const [provider, terms] of priceTerms) {
+    if (terms.calls.size === 0) continue;
     const fee = dearestFee(tokenPriceAt(price, provider), terms);
     const calls = request.toolCallLimit ?? (request.api === "chat" ? request.choices : callsAllowed(fee));
     most = larger(most, fee * BigInt(calls));
@@ -71,12 +75,26 @@ export function dearestFee({ toolFees }: TokenPrice, { calls }: PriceTerms): Pic
   return toolFees.reduce((most, { call, picoUsd }) => (calls.has(call) ? larger(most, picoUsd) : most), 0n);
 }
 
-function effectsOf(price: TokenPrice, inputTokens: bigint): PricedEffects {
-  return {
-    hasTier: (tier) => ratesAt(price, { tier: tierOf(tier), inputTokens }) !== undefined,
-    hasTool: (name) => price.toolFees.some(({ call }) => call === name),
-    hasMeter: (meter) => price[METERS[meter]] !== undefined,
-  };
+class PricesAt implements PricedEffects {
+  readonly #price: TokenPrice;
+  readonly #inputTokens: bigint;
+
+  constructor(price: TokenPrice, inputTokens: bigint) {
+    this.#price = price;
+    this.#inputTokens = inputTokens;
+  }
+
+  hasTier(tier: string): boolean {
+    return ratesAt(this.#price, { tier: tierOf(tier), inputTokens: this.#inputTokens }) !== undefined;
+  }
+
+  hasTool(name: string): boolean {
+    return this.#price.toolFees.some(({ call }) => call === name);
+  }
+
+  hasMeter(meter: Parameters<PricedEffects["hasMeter"]>[0]): boolean {
+    return this.#price[METERS[meter]] !== undefined;
+  }
 }
 
 const METERS = {

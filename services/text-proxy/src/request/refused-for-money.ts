@@ -13,7 +13,7 @@ const FOR_MONEY: ReadonlySet<string> = new Set([
   "spend_limit_in_flight",
 ]);
 
-/** Returns the error with the parts of the sum that was refused; any other error as it is. */
+/** Adds to a refusal for money the parts of the refused amount. Returns any other error unchanged. */
 export function withAdvice(error: unknown, { request, size }: Pick<TextOrder, "request" | "size">): unknown {
   if (!(error instanceof ServiceError) || !FOR_MONEY.has(error.reason) || size.tokenCost === 0n) return error;
   const { reason, message, retryAfterMs } = error;
@@ -22,8 +22,8 @@ export function withAdvice(error: unknown, { request, size }: Pick<TextOrder, "r
   return new ServiceError(reason, `${message} ${advice}`, { ...wait, cause: error });
 }
 
-function partsOf({ credits, inputCost, extras, extrasCost, inputTokens }: HoldSize): string {
-  const tools = extras ? chargeOf(extrasCost) : 0n;
+function partsOf({ credits, inputCost, hasExtras, extrasCost, inputTokens }: HoldSize): string {
+  const tools = hasExtras ? chargeOf(extrasCost) : 0n;
   const input = chargeOf(inputCost) - tools;
   const parts = [
     `${usd(input)} for at most ${inputTokens} tokens of input`,
@@ -35,10 +35,10 @@ function partsOf({ credits, inputCost, extras, extrasCost, inputTokens }: HoldSi
 
 function remedyFor(
   request: TextRequest,
-  { credits, inputCost, stepCredits, mostTokens, extras }: HoldSize,
+  { credits, inputCost, stepCredits, mostTokens, hasExtras }: HoldSize,
 ): string {
   const output = credits - chargeOf(inputCost);
-  if (extras && output * 2n < credits) return "A request without these tools reserves less.";
+  if (hasExtras && output * 2n < credits) return "A request without these tools reserves less.";
   if (output === 0n) return "";
   const field = limitFieldOf(request);
   const beginsWithSlice = output <= stepCredits;

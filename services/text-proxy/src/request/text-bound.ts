@@ -1,7 +1,7 @@
 // TextBound counts the smallest cost of a body during its arrival, so that a sender without the credit is
-// refused early. It never exceeds the hold of the whole body: only text that is certainly in the prompt counts,
-// and not pictures, files and sounds, which have other names. Before the model's name arrives the bound is
-// zero, since there are free models.
+// refused early. It never exceeds the hold of the whole body: only text that is certainly in the prompt counts.
+// Fields of pictures, files and sounds do not count. Before the model's name arrives the bound is zero, because
+// free models exist.
 import type { CatalogCopy } from "@gr/clients";
 import { tokenPriceAt } from "@gr/models";
 import type { Credits } from "@gr/money";

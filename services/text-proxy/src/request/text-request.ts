@@ -2,7 +2,7 @@
 // Only fields of the specification are checked. All others are sent on unread.
 import { refuseAmountNames } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
-import { parseJsonBytes } from "@gr/runtime";
+import { type FairWork, loopTurns, parseJsonBytes } from "@gr/runtime";
 import { type FieldFound, findFields, MOST_FIELDS } from "@gr/text-upstream";
 import { type ObjectLayout, scanObject } from "../json/json-members.ts";
 import { isObject, type JsonObject } from "../json/json-object.ts";
@@ -53,6 +53,9 @@ const LEAST_THINKING = 1_024;
 /** Size above which the parts of a body are visited only if its bytes have a mark of a cache or of sound. */
 const FEW_BYTES = 65_536;
 const MARKS = ["ttl", "input_audio", "\\u"].map((mark) => Buffer.from(mark));
+const LONGEST_MARK = "input_audio".length;
+/** Bytes that are searched in about a millisecond. */
+const SEARCHED_AT_ONCE = 1024 * 1024;
 const USUAL_LIFETIMES: ReadonlySet<string> = new Set(["5m", "30m"]);
 export const LIMIT_FIELDS = {
   chat: ["max_tokens", "max_completion_tokens"],
@@ -94,8 +97,11 @@ const BODY = new ReadNames(
 );
 const STREAM_OPTIONS = new ReadNames("include_usage");
 
-/** @throws ServiceError invalid_json, invalid_value with the field at fault as param */
-export function readTextRequest(api: TextApi, bytes: Buffer): TextRequest {
+/**
+ * @param hasMarks false if `mayHaveMarks` found none, so that the parts of a long body need no visit
+ * @throws ServiceError invalid_json, invalid_value with the field at fault as param
+ */
+export function readTextRequest(api: TextApi, bytes: Buffer, hasMarks = true): TextRequest {
   const body = parseJsonBytes(bytes);
   if (!isObject(body)) throw new ServiceError("invalid_json", "The body must be a JSON object.");
   BODY.refuseLookalikes(body, "");
@@ -109,7 +115,7 @@ export function readTextRequest(api: TextApi, bytes: Buffer): TextRequest {
   if (api === "chat") readMessages(body["messages"], input);
   else readItems(body["input"], input);
   input.addParameters(body);
-  const fields = findFields(body, mayHaveMarks(bytes));
+  const fields = findFields(body, hasMarks);
   if (fields.length >= MOST_FIELDS) {
     throw new ServiceError("invalid_json", `The body has more than ${MOST_FIELDS} fields and tools.`);
   }
@@ -132,9 +138,26 @@ export function readTextRequest(api: TextApi, bytes: Buffer): TextRequest {
   };
 }
 
-/** A search of the bytes is 30 times faster than a visit to each part. An escape can hide any name. */
-function mayHaveMarks(bytes: Buffer): boolean {
-  return bytes.length <= FEW_BYTES || MARKS.some((mark) => bytes.includes(mark));
+/**
+ * Returns true if parts of a body can have a mark of a cache or of sound. A search of the bytes is 30 times faster than
+ * a visit to each part. An escape can hide any name. @param work its owner shares the loop with others
+ */
+export function mayHaveMarks(bytes: Buffer, work: FairWork): boolean | Promise<boolean> {
+  if (bytes.length <= FEW_BYTES) return true;
+  return bytes.length <= SEARCHED_AT_ONCE ? hasMark(bytes) : searchInTurns(bytes, work);
+}
+
+async function searchInTurns(bytes: Buffer, work: FairWork): Promise<boolean> {
+  for (let at = 0; at < bytes.length; at += SEARCHED_AT_ONCE) {
+    // A mark may be on both sides of the end.
+    const slice = bytes.subarray(at, at + SEARCHED_AT_ONCE + LONGEST_MARK);
+    if (await loopTurns.step({ ...work, cost: slice.length }, () => hasMark(slice))) return true;
+  }
+  return false;
+}
+
+function hasMark(bytes: Buffer): boolean {
+  return MARKS.some((mark) => bytes.includes(mark));
 }
 
 /** Refuses fields for another model than the priced one, or for an answer at a later time. */
@@ -157,13 +180,16 @@ function readOutputLimit(api: TextApi, body: JsonObject): number | undefined {
 
 /** Some hosts count thoughts apart from the output limit, and treat a small budget as their minimum. */
 function readThinking({ reasoning, thinking }: JsonObject): number {
-  const budgets = [
-    isObject(reasoning) ? reasoning["max_tokens"] : undefined,
-    isObject(thinking) ? thinking["budget_tokens"] : undefined,
-  ];
-  const largest = Math.max(...budgets.map((budget) => (typeof budget === "number" ? Math.ceil(budget) : 0)));
+  const largest = Math.max(
+    tokensOf(isObject(reasoning) ? reasoning["max_tokens"] : undefined),
+    tokensOf(isObject(thinking) ? thinking["budget_tokens"] : undefined),
+  );
   if (!(largest > 0)) return 0;
   return Math.min(Math.max(largest, LEAST_THINKING), MOST_OUTPUT_TOKENS);
+}
+
+function tokensOf(budget: unknown): number {
+  return typeof budget === "number" ? Math.ceil(budget) : 0;
 }
 
 function asksForLogprobs({ logprobs, top_logprobs: others, include }: JsonObject): boolean {

@@ -23,10 +23,13 @@ export function chooseRoutes(
   upstreams: Upstreams,
   isClosed: (route: Route) => boolean,
 ): readonly Route[] {
+  const known = knownRoutes(model, upstreams);
+  const isUsual = (route: Route) => !isClosed(route) && isWell(breakerOf(route, upstreams));
+  if (known.every(isUsual)) return known;
   const routes: Route[] = [];
   const resting: Route[] = [];
   const failing: Route[] = [];
-  for (const route of knownRoutes(model, upstreams)) {
+  for (const route of known) {
     if (isClosed(route)) continue;
     const breaker = breakerOf(route, upstreams);
     if (breaker === undefined || isFailing(breaker)) failing.push(route);
@@ -48,6 +51,10 @@ export function isPassedOver(
   });
 }
 
+function isWell(breaker: CircuitBreaker | undefined): boolean {
+  return breaker !== undefined && !breaker.isOpen && !breaker.isCooling;
+}
+
 function isFailing(breaker: CircuitBreaker): boolean {
   return breaker.waitMs > 0;
 }
@@ -59,14 +66,14 @@ function breakerOf({ provider, upstreamModel }: Route, upstreams: Upstreams): Ci
 type Upstreams = ReadonlyMap<string, Asked>;
 
 /** A model of the catalogue never changes, nor do the upstreams of a process. */
-const known = new WeakMap<Upstreams, WeakMap<Routed, readonly Route[]>>();
+const knownBefore = new WeakMap<Upstreams, WeakMap<Routed, readonly Route[]>>();
 
 /** All routes to upstreams of this process, in the order of the model. */
 function knownRoutes(model: Routed, upstreams: Upstreams): readonly Route[] {
-  let ofModels = known.get(upstreams);
+  let ofModels = knownBefore.get(upstreams);
   if (ofModels === undefined) {
     ofModels = new WeakMap();
-    known.set(upstreams, ofModels);
+    knownBefore.set(upstreams, ofModels);
   }
   let routes = ofModels.get(model);
   if (routes === undefined) {

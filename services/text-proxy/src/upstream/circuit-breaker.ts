@@ -29,6 +29,46 @@ export interface Permit {
   ignored(): void;
 }
 
+type PermitEnd = Fault | "succeeded" | "ignored";
+
+class EnteredPermit implements Permit {
+  readonly account: string;
+  readonly isProbe: boolean;
+  readonly era: number;
+  readonly #ended: (permit: EnteredPermit, end: PermitEnd) => void;
+  #isOver = false;
+
+  constructor(
+    ended: (permit: EnteredPermit, end: PermitEnd) => void,
+    account: string,
+    isProbe: boolean,
+    era: number,
+  ) {
+    this.#ended = ended;
+    this.account = account;
+    this.isProbe = isProbe;
+    this.era = era;
+  }
+
+  succeeded(): void {
+    this.#end("succeeded");
+  }
+
+  failed(fault: Fault): void {
+    this.#end(fault);
+  }
+
+  ignored(): void {
+    this.#end("ignored");
+  }
+
+  #end(end: PermitEnd): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#ended(this, end);
+  }
+}
+
 /** Failures in a row. */
 interface Run {
   readonly all: number;
@@ -85,33 +125,20 @@ export class CircuitBreaker {
   /** Counts a request of an account, also while the breaker is open. */
   enter(account: string): Permit {
     const isProbe = this.isOpen && this.waitMs === 0;
-    const permit = this.#permit(account, isProbe);
+    const permit = new EnteredPermit(this.#ended, account, isProbe, this.#era);
     if (isProbe) this.#probe = permit;
     return permit;
   }
 
-  #permit(account: string, isProbe: boolean): Permit {
-    const era = this.#era;
-    let over = false;
-    const once = (act: () => void) => {
-      if (over) return;
-      over = true;
-      if (era === this.#era) act();
-    };
-    return {
-      succeeded: () => once(() => this.#succeed()),
-      failed: (fault) =>
-        once(() => {
-          if (!this.isOpen) this.#count(account, fault);
-          // An unclear failure of a probe lengthens no pause: one account could do that to all.
-          else if (isProbe) this.#open(fault === "upstream" ? this.#pauseMs * 2 : this.#pauseMs);
-        }),
-      ignored: () =>
-        once(() => {
-          if (isProbe) this.#probe = undefined;
-        }),
-    };
-  }
+  readonly #ended = ({ account, isProbe, era }: EnteredPermit, end: PermitEnd): void => {
+    if (era !== this.#era) return;
+    if (end === "succeeded") this.#succeed();
+    else if (end === "ignored") {
+      if (isProbe) this.#probe = undefined;
+    } else if (!this.isOpen) this.#count(account, end);
+    // An unclear failure of a probe lengthens no pause: one account could do that to all.
+    else if (isProbe) this.#open(end === "upstream" ? this.#pauseMs * 2 : this.#pauseMs);
+  };
 
   #succeed(): void {
     if (this.isOpen) this.#close();

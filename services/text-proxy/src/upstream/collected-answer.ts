@@ -7,7 +7,7 @@ export interface CollectedAnswer {
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
   /** The body was larger than the limit and is cut there. */
-  readonly cut: boolean;
+  readonly isCut: boolean;
   /** The upstream's id of the generation, from the head; empty when it sent none. */
   readonly generationId: string;
 }
@@ -63,7 +63,7 @@ export class AnswerCollector implements AnswerReceiver {
     this.#reject(loss);
   }
 
-  #finish(cut: boolean): void {
+  #finish(isCut: boolean): void {
     const [first] = this.#chunks;
     const body = this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks);
     this.#chunks = [];
@@ -71,7 +71,7 @@ export class AnswerCollector implements AnswerReceiver {
       status: this.#status,
       headers: this.#headers,
       body,
-      cut,
+      isCut,
       generationId: this.generationId,
     });
   }

@@ -7,7 +7,7 @@ const answer = (status: number, body: unknown, headers: Record<string, string> =
   status,
   headers,
   body: Buffer.from(typeof body === "string" ? body : JSON.stringify(body)),
-  cut: false,
+  isCut: false,
   generationId: "",
 });
 const read = (status: number, body: unknown, headers = {}) =>
@@ -15,15 +15,15 @@ const read = (status: number, body: unknown, headers = {}) =>
 const envelope = (message: string, more: object = {}) => ({ error: { message, ...more } });
 
 const EXPECTED = {
-  account: { reason: "provider_unavailable", ourFault: true, elsewhere: true },
-  moderation: { reason: "content_policy_violation", ourFault: false, elsewhere: false },
-  load: { reason: "provider_unavailable", ourFault: false, elsewhere: true },
-  request: { reason: "rejected_by_provider", ourFault: false, elsewhere: false },
-  server: { reason: "provider_error", ourFault: false, elsewhere: false },
+  account: { reason: "provider_unavailable", isOurFault: true, mayServeElsewhere: true },
+  moderation: { reason: "content_policy_violation", isOurFault: false, mayServeElsewhere: false },
+  load: { reason: "provider_unavailable", isOurFault: false, mayServeElsewhere: true },
+  request: { reason: "rejected_by_provider", isOurFault: false, mayServeElsewhere: false },
+  server: { reason: "provider_error", isOurFault: false, mayServeElsewhere: false },
   /** No host of the gateway meets the request's demands. */
-  host: { reason: "rejected_by_provider", ourFault: false, elsewhere: true },
+  host: { reason: "rejected_by_provider", isOurFault: false, mayServeElsewhere: true },
   /** The name is from the catalogue, and no key is at fault. */
-  model: { reason: "provider_error", ourFault: false, elsewhere: true },
+  model: { reason: "provider_error", isOurFault: false, mayServeElsewhere: true },
 };
 /** Providers of captured answers that also serve text, themselves or by their compatible API. */
 const TEXT = ["openai", "openrouter", "xai", "gemini", "together"];
@@ -81,11 +81,11 @@ describe("an error answer", () => {
 
   test("about our own key or credit is our fault and says nothing of it", () => {
     for (const status of [401, 402, 403]) {
-      const { error, ourFault } = read(status, envelope("key sk-123 has no credit"));
-      expect(ourFault).toBe(true);
+      const { error, isOurFault } = read(status, envelope("key sk-123 has no credit"));
+      expect(isOurFault).toBe(true);
       expect(error.message).not.toContain("key");
     }
-    expect(read(400, envelope("bad")).ourFault).toBe(false);
+    expect(read(400, envelope("bad")).isOurFault).toBe(false);
   });
 
   test("about the request keeps the upstream's words, bounded and without secrets", () => {

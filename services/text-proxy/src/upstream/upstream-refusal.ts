@@ -16,9 +16,9 @@ export interface Refusal {
    */
   readonly outcome: "refused" | "failed" | "unknown";
   /** The reason of the refusal may not apply at another provider. */
-  readonly elsewhere: boolean;
+  readonly mayServeElsewhere: boolean;
   /** Our own credentials or credit are refused: an operator must act. */
-  readonly ourFault: boolean;
+  readonly isOurFault: boolean;
 }
 
 const LONGEST_MESSAGE = 500;
@@ -45,11 +45,16 @@ export function refusalOf(answer: CollectedAnswer, redact: (text: string) => str
   if (meaning === "policy") {
     const words = message ?? "The provider refused the request by its content policy.";
     const error = new ServiceError("content_policy_violation", words);
-    return { error, outcome, elsewhere: false, ourFault: false };
+    return { error, outcome, mayServeElsewhere: false, isOurFault: false };
   }
-  const ourFault = meaning === "account" || status === 401 || status === 402 || status === 403;
-  const elsewhere = ourFault || meaning !== undefined || isRefusedHere(status);
-  return { error: ourFault ? notServed() : errorOf(answer, meaning, message), outcome, elsewhere, ourFault };
+  const isOurFault = meaning === "account" || status === 401 || status === 402 || status === 403;
+  const mayServeElsewhere = isOurFault || meaning !== undefined || isRefusedHere(status);
+  return {
+    error: isOurFault ? notServed() : errorOf(answer, meaning, message),
+    outcome,
+    mayServeElsewhere,
+    isOurFault,
+  };
 }
 
 /** Our account is no concern of the client's: other routes were already called. */

@@ -58,7 +58,7 @@ describe("the cost", () => {
   test.each(["10000.000000000001", "40500", "9000000", '"40500"'])(
     "%s counts as 10,000 USD, which closes the route",
     (text) => {
-      expect(read(withCost(text))).toMatchObject({ reportedCost: 10n ** 16n, saysCost: false });
+      expect(read(withCost(text))).toMatchObject({ reportedCost: 10n ** 16n, reportsCost: false });
     },
   );
 
@@ -81,7 +81,7 @@ describe("the cost", () => {
       '{"prompt_tokens":1,"completion_tokens":1,"cost":0.05,"is_byok":true,"cost_details":{"upstream_inference_cost":1e-7}}',
     );
     expect(usage?.reportedCost).toBe(50_000_100_000n);
-    expect(usage?.saysCost).toBe(false);
+    expect(usage?.reportsCost).toBe(false);
   });
 });
 

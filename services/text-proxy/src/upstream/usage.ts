@@ -9,13 +9,15 @@ import { isObject, type JsonObject } from "../json/json-object.ts";
 import { type Splice, setMember } from "../json/json-splice.ts";
 import type { TextApi } from "../request/text-request.ts";
 
+type Mutable<Facts> = { -readonly [Name in keyof Facts]: Facts[Name] };
+
 /** A usage object within the bytes of an answer or an event. */
 export interface Usage {
   readonly meters: TokenMeters;
   /** The upstream's bill, if reported in a trusted form. */
   readonly reportedCost: PicoUsd | undefined;
   /** True if `usage.cost` in the bytes is exactly the reported cost. */
-  readonly saysCost: boolean;
+  readonly reportsCost: boolean;
   readonly json: Buffer;
   readonly layout: ObjectLayout;
 }
@@ -63,23 +65,21 @@ export function readUsage(
   const calls = kind.toolCalls(parsed, answer);
   if (tokens === undefined || !areCounts(calls)) return undefined;
   const { service_tier: tier, created, created_at: createdAt = created } = answer;
-  const meters = {
-    ...tokens,
-    toolCalls: calls,
-    ...(typeof tier === "string" ? { tier } : {}),
-    ...(isUnixTime(createdAt) ? { createdAt: createdAt * 1_000 } : {}),
-  };
+  const meters: Mutable<TokenMeters> = tokens;
+  meters.toolCalls = calls;
+  if (typeof tier === "string") meters.tier = tier;
+  if (isUnixTime(createdAt)) meters.createdAt = createdAt * 1_000;
   const layout = scanObject(json, member.valueStart);
   const reported = kind.reportedCost(parsed, amountsIn(json, layout));
   if (reported === undefined) {
     // No prompt has zero tokens: a report of zero tokens is not a count.
     if (tokens.inputTokens === 0 && tokens.outputTokens === 0) return undefined;
-    return { meters, reportedCost: undefined, saysCost: false, json, layout };
+    return { meters, reportedCost: undefined, reportsCost: false, json, layout };
   }
   const { cost, isUsageCost } = reported;
   const reportedCost = boundedCost(cost);
   if (reportedCost === undefined) return undefined;
-  return { meters, reportedCost, saysCost: isUsageCost && reportedCost === cost, json, layout };
+  return { meters, reportedCost, reportsCost: isUsageCost && reportedCost === cost, json, layout };
 }
 
 /** Seconds of this century. */
@@ -99,7 +99,7 @@ export function costOf({ reportedCost, meters }: Usage, price: TokenPrice): Pico
 
 /** Sets the true cost in the bytes; no splice if it is already there. */
 export function sayCost(usage: Usage, cost: PicoUsd): Splice[] {
-  return usage.saysCost ? [] : [setMember(usage.json, usage.layout, "cost", formatPicoUsd(cost))];
+  return usage.reportsCost ? [] : [setMember(usage.json, usage.layout, "cost", formatPicoUsd(cost))];
 }
 
 /** Sets another usage in the bytes: the sum of all upstreams that had a part in the answer. */
@@ -143,7 +143,8 @@ export function amountsIn(json: Buffer, layout: ObjectLayout): AmountReader {
   };
 }
 
-function readMeters(api: TextApi, usage: JsonObject): TokenMeters | undefined {
+/** @returns a new object */
+function readMeters(api: TextApi, usage: JsonObject): Mutable<TokenMeters> | undefined {
   const fields = FIELDS[api];
   const inputTokens = usage[fields.input];
   const outputTokens = usage[fields.output];
@@ -173,22 +174,24 @@ function readMeters(api: TextApi, usage: JsonObject): TokenMeters | undefined {
   }
   // Some upstreams count reasoning outside of the output. Only the total shows it.
   const apart = usage["total_tokens"] === inputTokens + outputTokens + reasoningTokens;
-  return {
+  const meters: Mutable<TokenMeters> = {
     inputTokens,
     outputTokens: apart ? outputTokens + reasoningTokens : outputTokens,
     cachedInputTokens,
     cacheWriteTokens,
-    ...(longCacheWriteTokens === 0 ? {} : { longCacheWriteTokens }),
     imageInputTokens,
     audioInputTokens,
     reasoningTokens,
     imageOutputTokens,
     audioOutputTokens,
   };
+  if (longCacheWriteTokens > 0) meters.longCacheWriteTokens = longCacheWriteTokens;
+  return meters;
 }
 
 function areCounts(calls: Readonly<Record<string, unknown>>): calls is Readonly<Record<string, number>> {
-  return Object.values(calls).every(isTokenCount);
+  for (const name of Object.keys(calls)) if (!isTokenCount(calls[name])) return false;
+  return true;
 }
 
 function readDetails(details: unknown): JsonObject {

@@ -84,9 +84,9 @@ function chatUsage(usage: Usage): string {
 }
 
 /** Models without a price of cache writes do not report them. */
-function writesOf({ writtenTokens, longWrites }: Usage): string {
+function writesOf({ writtenTokens, hasLongWrites }: Usage): string {
   if (writtenTokens === 0) return "";
-  const long = longWrites ? writtenTokens : 0;
+  const long = hasLongWrites ? writtenTokens : 0;
   const details = `{"ttl_30m_tokens":${writtenTokens - long},"ttl_12h_tokens":${long}}`;
   return `"cache_write_tokens":${writtenTokens},"cache_write_tokens_details":${details},`;
 }

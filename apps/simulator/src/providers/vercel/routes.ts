@@ -1,5 +1,5 @@
 // Vercel's AI Gateway, to be mounted at /vercel/v1: OpenAI's chat completions and responses, with the cost in the usage as a string.
-// Refusals are captured ones of OpenAI, whose format the gateway has, because no error of the gateway was captured.
+// Refusals are captured errors of OpenAI, in the same format, because no error of the gateway was captured.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { startExchange, type TextWire } from "../../reply/text-exchange.ts";
 import { keyOf } from "../../request/key.ts";

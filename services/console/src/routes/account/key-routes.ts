@@ -1,7 +1,7 @@
 // Key routes join the keys of an account from the keys service with their usage and limits from billing.
 import type { KeyRecord, Role } from "@gr/console-api";
 import { type Credits, formatCredits, parseCredits } from "@gr/money";
-import { ServiceError } from "@gr/proto";
+import { ServiceError, spendLimitChange, spendLimitFields, spendLimitOf } from "@gr/proto";
 import { type SpenderUsage, SpendPeriod } from "@gr/proto/billing";
 import { type Key, KeyKind } from "@gr/proto/keys";
 import type { ConsoleDeps } from "../../console-deps.ts";
@@ -52,7 +52,7 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
           accountId,
           name,
           kind: kindOf(kind),
-          ...(spend_limit === null ? {} : { capCredits: creditsIn(spend_limit) }),
+          ...spendLimitFields(spend_limit === null ? null : creditsIn(spend_limit)),
           ...(spend_limit_period === null ? {} : { period: PERIODS[spend_limit_period] }),
           ...(expires_at === null ? {} : { expiresAt: BigInt(Date.parse(expires_at)) }),
         }),
@@ -72,7 +72,7 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
           keyId,
           ...(name === undefined ? {} : { name }),
           ...(active === undefined ? {} : { active }),
-          ...capChange(spend_limit),
+          ...spendLimitChange(spend_limit == null ? spend_limit : creditsIn(spend_limit)),
           period: periodChange(spend_limit_period, before),
           ...expiryChange(expires_at),
         }),
@@ -86,13 +86,14 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
     rotateKey: async (call) => {
       const accountId = accountOf(call);
       const { id: keyId = "" } = call.params;
-      const { name, kind, capCredits, period, expiresAt } = await findKey(accountId, keyId, call.role);
+      const before = await findKey(accountId, keyId, call.role);
+      const { name, kind, period, expiresAt } = before;
       const { key, secret } = await keys.mintKey({
         accountId,
         name,
         kind,
         period,
-        ...(capCredits === undefined ? {} : { capCredits }),
+        ...spendLimitFields(spendLimitOf(before)),
         ...(expiresAt === undefined ? {} : { expiresAt }),
       });
       const ends = BigInt(clock.now() + call.body.overlap_hours * HOUR_MS);
@@ -144,12 +145,13 @@ export function keyRecordOf(
   usage: SpenderUsage | undefined,
   { balance, now }: { readonly balance: Credits; readonly now: number },
 ): KeyRecord {
-  const { capCredits: cap, period } = key;
+  const { period } = key;
+  const limit = spendLimitOf(key);
   const isManagement = key.kind === KeyKind.MANAGEMENT;
   const isPeriodic = periodNameOf(period) !== null;
   const used = (isPeriodic ? usage?.windowUsedCredits : usage?.usedCredits) ?? 0n;
-  const rest = cap === undefined ? undefined : atLeastZero(cap - used);
-  const bindsItself = rest !== undefined && rest < balance;
+  const remaining = limit === undefined ? undefined : atLeastZero(limit - used);
+  const bindsItself = remaining !== undefined && remaining < balance;
   const isExpired = key.expiresAt !== undefined && Number(key.expiresAt) <= now;
   const resetsAt = endOfWindow(period, now);
   return {
@@ -158,17 +160,17 @@ export function keyRecordOf(
     kind: isManagement ? "management" : "normal",
     hint: key.hint,
     is_active: key.active,
-    status: !key.active ? "disabled" : isExpired ? "expired" : rest === 0n ? "blocked" : "active",
+    status: !key.active ? "disabled" : isExpired ? "expired" : remaining === 0n ? "blocked" : "active",
     created_at: timeOf(key.createdAt),
     expires_at: key.expiresAt === undefined ? null : timeOf(key.expiresAt),
-    spend_limit: cap === undefined ? null : formatCredits(cap),
+    spend_limit: limit === undefined ? null : formatCredits(limit),
     spend_limit_period: periodNameOf(period),
     period_spend: formatCredits(used),
     resets_at: resetsAt === undefined ? null : new Date(resetsAt).toISOString(),
     total_spend: formatCredits(usage?.usedCredits ?? 0n),
     total_requests: Number(usage?.requests ?? 0n),
     last_used_on: usage?.lastUsedDay || null,
-    available: formatCredits(isManagement ? 0n : bindsItself ? rest : balance),
+    available: formatCredits(isManagement ? 0n : bindsItself ? remaining : balance),
     limited_by: isManagement ? null : bindsItself ? "key" : "balance",
   };
 }
@@ -182,16 +184,10 @@ function periodNameOf(period: SpendPeriod): "day" | "week" | "month" | null {
   return names.find((name) => PERIODS[name] === period) ?? null;
 }
 
-/** Undefined = unchanged. */
-function capChange(limit: string | null | undefined) {
-  if (limit === undefined) return {};
-  if (limit === null) return { cap: { case: "noCap", value: true } as const };
-  return { cap: { case: "capCredits", value: creditsIn(limit) } as const };
-}
-
 /** Returns the period. A key without a limit has no period. */
-function periodChange(period: keyof typeof PERIODS | null | undefined, { capCredits }: Key): SpendPeriod {
-  if (period === undefined || (period === null && capCredits === undefined)) return SpendPeriod.UNSPECIFIED;
+function periodChange(period: keyof typeof PERIODS | null | undefined, key: Key): SpendPeriod {
+  if (period === undefined || (period === null && spendLimitOf(key) === undefined))
+    return SpendPeriod.UNSPECIFIED;
   return period === null ? SpendPeriod.LIFETIME : PERIODS[period];
 }
 

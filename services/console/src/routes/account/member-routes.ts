@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { mayActAs, type Role } from "@gr/console-api";
 import { ServiceError } from "@gr/proto";
+import { isUuid } from "@gr/runtime";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { requireRole } from "../../door/authorize.ts";
 import { accountOf, type Handlers, signedInOf } from "../../door/console-call.ts";
@@ -11,7 +12,6 @@ import type { Invitation, Member } from "../../store.ts";
 import { readAuditPage, recordAudit } from "../audit.ts";
 
 const INVITATION_MS = 7 * 86_400_000;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 type MemberRoutes = Handlers<
   | "renameAccount"
@@ -75,7 +75,7 @@ export function memberRoutes(deps: ConsoleDeps): MemberRoutes {
     },
     withdrawInvitation: async (call) => {
       const { id = "" } = call.params;
-      if (!UUID.test(id) || !(await store.withdrawInvitation(accountOf(call), id))) {
+      if (!isUuid(id) || !(await store.withdrawInvitation(accountOf(call), id))) {
         throw new ServiceError("invitation_not_found", "The invitation does not exist.", { param: "id" });
       }
       await recordAudit(deps, call, { action: "invitation.withdrawn", subject: id });
@@ -127,7 +127,7 @@ function keepOwner(owners: number): void {
 }
 
 function personIn({ person = "" }: Readonly<Record<string, string>>): string {
-  if (!UUID.test(person)) throw noMember();
+  if (!isUuid(person)) throw noMember();
   return person.toLowerCase();
 }
 

@@ -2,6 +2,7 @@
 import type { PaymentRecord } from "@gr/console-api";
 import { creditsOf, formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
+import { isUuid } from "@gr/runtime";
 import { v7 } from "uuid";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { accountOf, type ConsoleCall, type Handlers, signedInOf } from "../../door/console-call.ts";
@@ -11,15 +12,14 @@ import { invalidAfter, pageLimit } from "../../requests/pages.ts";
 import { recordAudit } from "../audit.ts";
 
 const CREDITS_PER_CENT = 100n;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export function paymentRoutes(deps: ConsoleDeps): Handlers<"listPayments" | "createPayment"> {
   const { payments } = deps;
   return {
     listPayments: async (call) => {
       const { id, after } = call.query;
-      if (after !== undefined && !UUID.test(after)) throw invalidAfter();
-      if (id !== undefined && !UUID.test(id)) return { data: [], next: null };
+      if (after !== undefined && !isUuid(after)) throw invalidAfter();
+      if (id !== undefined && !isUuid(id)) return { data: [], next: null };
       const limit = pageLimit(call.query);
       const found = await payments.list({ accountId: accountOf(call), id, after, limit: limit + 1 });
       const data = found.slice(0, limit).map(recordOf);

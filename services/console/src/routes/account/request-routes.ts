@@ -1,6 +1,7 @@
 // Request routes serve the account's log: requests of media generation and billing as one list, one request with the
 // explanation of its charge, and the removal of its files.
 import { ServiceError } from "@gr/proto";
+import { isUuid } from "@gr/runtime";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { accountOf, type ConsoleCall, type Handlers } from "../../door/console-call.ts";
 import { generationRecord, mediaSource } from "../../requests/media-records.ts";
@@ -10,8 +11,6 @@ import { priceOfGeneration, priceOfText } from "../../requests/price-of-request.
 import { requestFilter } from "../../requests/request-filter.ts";
 import { textRecord, textSource } from "../../requests/text-records.ts";
 import { recordAudit } from "../audit.ts";
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export function requestRoutes(deps: ConsoleDeps): Handlers<"listRequests" | "readRequest" | "removeMedia"> {
   const { media, texts } = deps;
@@ -54,7 +53,7 @@ async function readRequest({ media, texts, catalogOperator }: ConsoleDeps, call:
 
 /** @throws ServiceError generation_not_found */
 function idOf({ params: { id = "" } }: { readonly params: Readonly<Record<string, string>> }): string {
-  if (!UUID.test(id)) throw unknown();
+  if (!isUuid(id)) throw unknown();
   return id.toLowerCase();
 }
 

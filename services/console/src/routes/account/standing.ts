@@ -1,4 +1,4 @@
-// Standing reports if an account may spend; billing decides. The reason is in the operator's line of the audit log.
+// Standing routes report the permission of an account to spend; billing decides. The reason is in the operator's line of the audit log.
 import type { AccountStanding } from "@gr/console-api";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { accountOf, type Handlers } from "../../door/console-call.ts";

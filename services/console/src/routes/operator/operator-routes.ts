@@ -4,13 +4,12 @@ import type { OperatedAccount } from "@gr/console-api";
 import { type Credits, creditsOf, formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import { DepositStatus } from "@gr/proto/billing";
+import { isUuid } from "@gr/runtime";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { type CallerFacts, type ConsoleCall, type Handlers, signedInOf } from "../../door/console-call.ts";
 import type { FoundAccount } from "../../operators/operator-store.ts";
 import { invalidAfter, pageLimit } from "../../requests/pages.ts";
 import { readAuditPage } from "../audit.ts";
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 type OperatorRoutes = Handlers<
   | "findAccounts"
@@ -61,7 +60,7 @@ export function operatorRoutes(deps: ConsoleDeps): OperatorRoutes {
   return {
     findAccounts: async (call) => {
       const { text, after } = call.query;
-      if (after !== undefined && !UUID.test(after)) throw invalidAfter();
+      if (after !== undefined && !isUuid(after)) throw invalidAfter();
       const limit = pageLimit(call.query);
       if (after === undefined) await accounts.refresh();
       const found = await operators.findAccounts(text, after, limit + 1);

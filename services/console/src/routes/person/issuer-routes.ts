@@ -2,13 +2,12 @@
 // The page posts the answer, so the check for cross-site requests, the cookies and the errors are those of every other
 // sign-in.
 import { ServiceError } from "@gr/proto";
+import { isUuid } from "@gr/runtime";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { type Handlers, signedInOf } from "../../door/console-call.ts";
 import { recordPersonalAudit } from "../audit.ts";
 import { admitIdentity } from "./admit-identity.ts";
 import { beginSession } from "./session-state.ts";
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 type IssuerRoutes = Handlers<"beginOidc" | "finishOidc" | "listIdentities" | "removeIdentity">;
 
@@ -61,7 +60,7 @@ export function issuerRoutes(deps: ConsoleDeps): IssuerRoutes {
       const { person } = signedInOf(call);
       const { id = "" } = call.params;
       // As with sessions: an absent identity counts as removed.
-      if (!UUID.test(id) || !(await signIns.removeIdentity(person.id, id))) return undefined;
+      if (!isUuid(id) || !(await signIns.removeIdentity(person.id, id))) return undefined;
       await recordPersonalAudit(deps, person, call.network, { action: "identity.removed", subject: id });
       return undefined;
     },

@@ -3,6 +3,7 @@
 // their accounts gets a line.
 import { randomUUID } from "node:crypto";
 import { ServiceError } from "@gr/proto";
+import { isUuid } from "@gr/runtime";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { type Handlers, signedInOf } from "../../door/console-call.ts";
 import type { Passkey } from "../../sign-in/passkey-store.ts";
@@ -11,7 +12,6 @@ import { beginSession } from "./session-state.ts";
 
 const MOST = 20;
 const JUST_BEGUN_MS = 3_600_000;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 type PasskeyRoutes = Handlers<
   | "beginPasskeySignIn"
@@ -67,7 +67,7 @@ export function passkeyRoutes(deps: ConsoleDeps): PasskeyRoutes {
       await attempts.countNotice(person.email);
       const begun = await challenges.claim(headers, reply, "new passkey");
       if (begun["person"] !== person.id) {
-        throw new ServiceError("sign_in_expired", "Somebody else has begun this; begin again.");
+        throw new ServiceError("sign_in_expired", "Another person has begun this step; start again.");
       }
       const checked = await offered().checkNew(body.passkey, begun["challenge"] ?? "");
       const added = await passkeyStore.addPasskey(
@@ -99,7 +99,7 @@ export function passkeyRoutes(deps: ConsoleDeps): PasskeyRoutes {
       const { id = "" } = call.params;
       const { name } = call.body;
       const { person } = signedInOf(call);
-      const renamed = UUID.test(id) ? await passkeyStore.renamePasskey(person.id, id, name) : undefined;
+      const renamed = isUuid(id) ? await passkeyStore.renamePasskey(person.id, id, name) : undefined;
       if (renamed === undefined) throw noPasskey();
       const event = { action: "passkey.renamed", subject: renamed.id, detail: { name } };
       await recordPersonalAudit(deps, person, call.network, event);
@@ -108,7 +108,7 @@ export function passkeyRoutes(deps: ConsoleDeps): PasskeyRoutes {
     removePasskey: async (call) => {
       const { id = "" } = call.params;
       const { person } = signedInOf(call);
-      const name = UUID.test(id) ? await passkeyStore.removePasskey(person.id, id) : undefined;
+      const name = isUuid(id) ? await passkeyStore.removePasskey(person.id, id) : undefined;
       if (name === undefined) throw noPasskey();
       const event = { action: "passkey.removed", subject: id, detail: { name } };
       await recordPersonalAudit(deps, person, call.network, event);

@@ -18,7 +18,7 @@ export function taskIdOf(requestId: string, part: number): string {
   return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-/** @throws ProviderError when the model takes no such pictures here */
+/** @throws ProviderError if the model does not accept these pictures here */
 export async function taskOf(job: MediaJob): Promise<JsonFields> {
   const { size, seconds, audio, others } = readJobFields(job.fields);
   const image = job.kind === "image";

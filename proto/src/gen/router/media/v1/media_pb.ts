@@ -7,13 +7,15 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { ListClosedRoutesRequestSchema, ListClosedRoutesResponseSchema, ReopenRouteRequestSchema, ReopenRouteResponseSchema } from "../../losses/v1/losses_pb.ts";
+import { file_router_losses_v1_losses } from "../../losses/v1/losses_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file router/media/v1/media.proto.
  */
 export const file_router_media_v1_media: GenFile = /*@__PURE__*/
-  fileDesc("Chtyb3V0ZXIvbWVkaWEvdjEvbWVkaWEucHJvdG8SD3JvdXRlci5tZWRpYS52MSKpAgoWTGlzdEdlbmVyYXRpb25zUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEg4KBmtleV9pZBgCIAEoCRItCgRraW5kGAMgASgOMh8ucm91dGVyLm1lZGlhLnYxLkdlbmVyYXRpb25LaW5kEg0KBW1vZGVsGAQgASgJEjEKBnN0YXR1cxgFIAEoDjIhLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uU3RhdHVzEhoKDWNyZWF0ZWRfYWZ0ZXIYBiABKANIAIgBARIbCg5jcmVhdGVkX2JlZm9yZRgHIAEoA0gBiAEBEg0KBWFmdGVyGAggASgJEg0KBWxpbWl0GAkgASgFQhAKDl9jcmVhdGVkX2FmdGVyQhEKD19jcmVhdGVkX2JlZm9yZSJdChdMaXN0R2VuZXJhdGlvbnNSZXNwb25zZRIwCgtnZW5lcmF0aW9ucxgBIAMoCzIbLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uEhAKCGhhc19tb3JlGAIgASgIIjcKFUZpbmRHZW5lcmF0aW9uUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEgoKAmlkGAIgASgJIkkKFkZpbmRHZW5lcmF0aW9uUmVzcG9uc2USLwoKZ2VuZXJhdGlvbhgBIAEoCzIbLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uIjkKF1JlbW92ZUdlbmVyYXRpb25SZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSCgoCaWQYAiABKAkiLAoYUmVtb3ZlR2VuZXJhdGlvblJlc3BvbnNlEhAKCGdpdmVuX3VwGAEgASgIIqQECgpHZW5lcmF0aW9uEgoKAmlkGAEgASgJEg4KBmtleV9pZBgCIAEoCRItCgRraW5kGAMgASgOMh8ucm91dGVyLm1lZGlhLnYxLkdlbmVyYXRpb25LaW5kEg0KBW1vZGVsGAQgASgJEjEKBnN0YXR1cxgFIAEoDjIhLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uU3RhdHVzEjkKCnBhcmFtZXRlcnMYBiABKAsyJS5yb3V0ZXIubWVkaWEudjEuR2VuZXJhdGlvblBhcmFtZXRlcnMSDAoEdXJscxgHIAMoCRIvCgVlcnJvchgIIAEoCzIgLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uRXJyb3ISEgoKY3JlYXRlZF9hdBgJIAEoAxIYCgtmaW5pc2hlZF9hdBgKIAEoA0gAiAEBEhwKD2NoYXJnZWRfY3JlZGl0cxgLIAEoA0gBiAEBEg8KB2RlbGV0ZWQYDCABKAgSDwoHZXhwaXJlZBgNIAEoCBIUCgxwcmV2aWV3X3VybHMYDiADKAkSFQoIcHJvZ3Jlc3MYDyABKAVIAogBARIVCg1wcmljZV92ZXJzaW9uGBAgASgJEhYKDnByaWNlX3BpY29fdXNkGBEgASgDEhQKDGlucHV0X3BpeGVscxgSIAMoA0IOCgxfZmluaXNoZWRfYXRCEgoQX2NoYXJnZWRfY3JlZGl0c0ILCglfcHJvZ3Jlc3MiiQIKFEdlbmVyYXRpb25QYXJhbWV0ZXJzEhMKBnByb21wdBgBIAEoCUgAiAEBEg0KBWNvdW50GAIgASgFEhEKBHNpemUYAyABKAlIAYgBARIUCgdxdWFsaXR5GAQgASgJSAKIAQESFAoHc2Vjb25kcxgFIAEoAUgDiAEBEhIKBWF1ZGlvGAYgASgISASIAQESFAoMaW5wdXRfaW1hZ2VzGAcgASgFEhUKDW91dHB1dF9mb3JtYXQYCCABKAkSFwoPcmVzcG9uc2VfZm9ybWF0GAkgASgJQgkKB19wcm9tcHRCBwoFX3NpemVCCgoIX3F1YWxpdHlCCgoIX3NlY29uZHNCCAoGX2F1ZGlvIj4KD0dlbmVyYXRpb25FcnJvchIPCgdtZXNzYWdlGAEgASgJEgwKBHR5cGUYAiABKAkSDAoEY29kZRgDIAEoCSIuChhHZXRNZWRpYVJldGVudGlvblJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCSI2ChlHZXRNZWRpYVJldGVudGlvblJlc3BvbnNlEgwKBGRheXMYASABKAUSCwoDb3duGAIgASgIIkoKGFNldE1lZGlhUmV0ZW50aW9uUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhEKBGRheXMYAiABKAVIAIgBAUIHCgVfZGF5cyI2ChlTZXRNZWRpYVJldGVudGlvblJlc3BvbnNlEgwKBGRheXMYASABKAUSCwoDb3duGAIgASgIInYKC0Nsb3NlZFJvdXRlEhAKCHByb3ZpZGVyGAEgASgJEhYKDnVwc3RyZWFtX21vZGVsGAIgASgJEhIKCmFjY291bnRfaWQYAyABKAkSEgoKcmVvcGVuc19hdBgEIAEoAxIVCg1sb3NzX3BpY29fdXNkGAUgASgDIhkKF0xpc3RDbG9zZWRSb3V0ZXNSZXF1ZXN0IkgKGExpc3RDbG9zZWRSb3V0ZXNSZXNwb25zZRIsCgZyb3V0ZXMYASADKAsyHC5yb3V0ZXIubWVkaWEudjEuQ2xvc2VkUm91dGUiPgoSUmVvcGVuUm91dGVSZXF1ZXN0EhAKCHByb3ZpZGVyGAEgASgJEhYKDnVwc3RyZWFtX21vZGVsGAIgASgJIicKE1Jlb3BlblJvdXRlUmVzcG9uc2USEAoIcmVvcGVuZWQYASABKAgqZwoOR2VuZXJhdGlvbktpbmQSHwobR0VORVJBVElPTl9LSU5EX1VOU1BFQ0lGSUVEEAASGQoVR0VORVJBVElPTl9LSU5EX0lNQUdFEAESGQoVR0VORVJBVElPTl9LSU5EX1ZJREVPEAIq0wEKEEdlbmVyYXRpb25TdGF0dXMSIQodR0VORVJBVElPTl9TVEFUVVNfVU5TUEVDSUZJRUQQABIdChlHRU5FUkFUSU9OX1NUQVRVU19SVU5OSU5HEAESHwobR0VORVJBVElPTl9TVEFUVVNfU1VDQ0VFREVEEAISHAoYR0VORVJBVElPTl9TVEFUVVNfRkFJTEVEEAMSHQoZR0VORVJBVElPTl9TVEFUVVNfQkxPQ0tFRBAEEh8KG0dFTkVSQVRJT05fU1RBVFVTX0NBTkNFTExFRBAFMuUFChZNZWRpYUdlbmVyYXRpb25TZXJ2aWNlEmQKD0xpc3RHZW5lcmF0aW9ucxInLnJvdXRlci5tZWRpYS52MS5MaXN0R2VuZXJhdGlvbnNSZXF1ZXN0Gigucm91dGVyLm1lZGlhLnYxLkxpc3RHZW5lcmF0aW9uc1Jlc3BvbnNlEmEKDkZpbmRHZW5lcmF0aW9uEiYucm91dGVyLm1lZGlhLnYxLkZpbmRHZW5lcmF0aW9uUmVxdWVzdBonLnJvdXRlci5tZWRpYS52MS5GaW5kR2VuZXJhdGlvblJlc3BvbnNlEmcKEFJlbW92ZUdlbmVyYXRpb24SKC5yb3V0ZXIubWVkaWEudjEuUmVtb3ZlR2VuZXJhdGlvblJlcXVlc3QaKS5yb3V0ZXIubWVkaWEudjEuUmVtb3ZlR2VuZXJhdGlvblJlc3BvbnNlEmoKEUdldE1lZGlhUmV0ZW50aW9uEikucm91dGVyLm1lZGlhLnYxLkdldE1lZGlhUmV0ZW50aW9uUmVxdWVzdBoqLnJvdXRlci5tZWRpYS52MS5HZXRNZWRpYVJldGVudGlvblJlc3BvbnNlEmoKEVNldE1lZGlhUmV0ZW50aW9uEikucm91dGVyLm1lZGlhLnYxLlNldE1lZGlhUmV0ZW50aW9uUmVxdWVzdBoqLnJvdXRlci5tZWRpYS52MS5TZXRNZWRpYVJldGVudGlvblJlc3BvbnNlEmcKEExpc3RDbG9zZWRSb3V0ZXMSKC5yb3V0ZXIubWVkaWEudjEuTGlzdENsb3NlZFJvdXRlc1JlcXVlc3QaKS5yb3V0ZXIubWVkaWEudjEuTGlzdENsb3NlZFJvdXRlc1Jlc3BvbnNlElgKC1Jlb3BlblJvdXRlEiMucm91dGVyLm1lZGlhLnYxLlJlb3BlblJvdXRlUmVxdWVzdBokLnJvdXRlci5tZWRpYS52MS5SZW9wZW5Sb3V0ZVJlc3BvbnNlYgZwcm90bzM");
+  fileDesc("Chtyb3V0ZXIvbWVkaWEvdjEvbWVkaWEucHJvdG8SD3JvdXRlci5tZWRpYS52MSKpAgoWTGlzdEdlbmVyYXRpb25zUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEg4KBmtleV9pZBgCIAEoCRItCgRraW5kGAMgASgOMh8ucm91dGVyLm1lZGlhLnYxLkdlbmVyYXRpb25LaW5kEg0KBW1vZGVsGAQgASgJEjEKBnN0YXR1cxgFIAEoDjIhLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uU3RhdHVzEhoKDWNyZWF0ZWRfYWZ0ZXIYBiABKANIAIgBARIbCg5jcmVhdGVkX2JlZm9yZRgHIAEoA0gBiAEBEg0KBWFmdGVyGAggASgJEg0KBWxpbWl0GAkgASgFQhAKDl9jcmVhdGVkX2FmdGVyQhEKD19jcmVhdGVkX2JlZm9yZSJdChdMaXN0R2VuZXJhdGlvbnNSZXNwb25zZRIwCgtnZW5lcmF0aW9ucxgBIAMoCzIbLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uEhAKCGhhc19tb3JlGAIgASgIIjcKFUZpbmRHZW5lcmF0aW9uUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEgoKAmlkGAIgASgJIkkKFkZpbmRHZW5lcmF0aW9uUmVzcG9uc2USLwoKZ2VuZXJhdGlvbhgBIAEoCzIbLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uIjkKF1JlbW92ZUdlbmVyYXRpb25SZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSCgoCaWQYAiABKAkiLAoYUmVtb3ZlR2VuZXJhdGlvblJlc3BvbnNlEhAKCGdpdmVuX3VwGAEgASgIIqQECgpHZW5lcmF0aW9uEgoKAmlkGAEgASgJEg4KBmtleV9pZBgCIAEoCRItCgRraW5kGAMgASgOMh8ucm91dGVyLm1lZGlhLnYxLkdlbmVyYXRpb25LaW5kEg0KBW1vZGVsGAQgASgJEjEKBnN0YXR1cxgFIAEoDjIhLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uU3RhdHVzEjkKCnBhcmFtZXRlcnMYBiABKAsyJS5yb3V0ZXIubWVkaWEudjEuR2VuZXJhdGlvblBhcmFtZXRlcnMSDAoEdXJscxgHIAMoCRIvCgVlcnJvchgIIAEoCzIgLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uRXJyb3ISEgoKY3JlYXRlZF9hdBgJIAEoAxIYCgtmaW5pc2hlZF9hdBgKIAEoA0gAiAEBEhwKD2NoYXJnZWRfY3JlZGl0cxgLIAEoA0gBiAEBEg8KB2RlbGV0ZWQYDCABKAgSDwoHZXhwaXJlZBgNIAEoCBIUCgxwcmV2aWV3X3VybHMYDiADKAkSFQoIcHJvZ3Jlc3MYDyABKAVIAogBARIVCg1wcmljZV92ZXJzaW9uGBAgASgJEhYKDnByaWNlX3BpY29fdXNkGBEgASgDEhQKDGlucHV0X3BpeGVscxgSIAMoA0IOCgxfZmluaXNoZWRfYXRCEgoQX2NoYXJnZWRfY3JlZGl0c0ILCglfcHJvZ3Jlc3MiiQIKFEdlbmVyYXRpb25QYXJhbWV0ZXJzEhMKBnByb21wdBgBIAEoCUgAiAEBEg0KBWNvdW50GAIgASgFEhEKBHNpemUYAyABKAlIAYgBARIUCgdxdWFsaXR5GAQgASgJSAKIAQESFAoHc2Vjb25kcxgFIAEoAUgDiAEBEhIKBWF1ZGlvGAYgASgISASIAQESFAoMaW5wdXRfaW1hZ2VzGAcgASgFEhUKDW91dHB1dF9mb3JtYXQYCCABKAkSFwoPcmVzcG9uc2VfZm9ybWF0GAkgASgJQgkKB19wcm9tcHRCBwoFX3NpemVCCgoIX3F1YWxpdHlCCgoIX3NlY29uZHNCCAoGX2F1ZGlvIj4KD0dlbmVyYXRpb25FcnJvchIPCgdtZXNzYWdlGAEgASgJEgwKBHR5cGUYAiABKAkSDAoEY29kZRgDIAEoCSIuChhHZXRNZWRpYVJldGVudGlvblJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCSI2ChlHZXRNZWRpYVJldGVudGlvblJlc3BvbnNlEgwKBGRheXMYASABKAUSCwoDb3duGAIgASgIIkoKGFNldE1lZGlhUmV0ZW50aW9uUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhEKBGRheXMYAiABKAVIAIgBAUIHCgVfZGF5cyI2ChlTZXRNZWRpYVJldGVudGlvblJlc3BvbnNlEgwKBGRheXMYASABKAUSCwoDb3duGAIgASgIKmcKDkdlbmVyYXRpb25LaW5kEh8KG0dFTkVSQVRJT05fS0lORF9VTlNQRUNJRklFRBAAEhkKFUdFTkVSQVRJT05fS0lORF9JTUFHRRABEhkKFUdFTkVSQVRJT05fS0lORF9WSURFTxACKtMBChBHZW5lcmF0aW9uU3RhdHVzEiEKHUdFTkVSQVRJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASHQoZR0VORVJBVElPTl9TVEFUVVNfUlVOTklORxABEh8KG0dFTkVSQVRJT05fU1RBVFVTX1NVQ0NFRURFRBACEhwKGEdFTkVSQVRJT05fU1RBVFVTX0ZBSUxFRBADEh0KGUdFTkVSQVRJT05fU1RBVFVTX0JMT0NLRUQQBBIfChtHRU5FUkFUSU9OX1NUQVRVU19DQU5DRUxMRUQQBTLpBQoWTWVkaWFHZW5lcmF0aW9uU2VydmljZRJkCg9MaXN0R2VuZXJhdGlvbnMSJy5yb3V0ZXIubWVkaWEudjEuTGlzdEdlbmVyYXRpb25zUmVxdWVzdBooLnJvdXRlci5tZWRpYS52MS5MaXN0R2VuZXJhdGlvbnNSZXNwb25zZRJhCg5GaW5kR2VuZXJhdGlvbhImLnJvdXRlci5tZWRpYS52MS5GaW5kR2VuZXJhdGlvblJlcXVlc3QaJy5yb3V0ZXIubWVkaWEudjEuRmluZEdlbmVyYXRpb25SZXNwb25zZRJnChBSZW1vdmVHZW5lcmF0aW9uEigucm91dGVyLm1lZGlhLnYxLlJlbW92ZUdlbmVyYXRpb25SZXF1ZXN0Gikucm91dGVyLm1lZGlhLnYxLlJlbW92ZUdlbmVyYXRpb25SZXNwb25zZRJqChFHZXRNZWRpYVJldGVudGlvbhIpLnJvdXRlci5tZWRpYS52MS5HZXRNZWRpYVJldGVudGlvblJlcXVlc3QaKi5yb3V0ZXIubWVkaWEudjEuR2V0TWVkaWFSZXRlbnRpb25SZXNwb25zZRJqChFTZXRNZWRpYVJldGVudGlvbhIpLnJvdXRlci5tZWRpYS52MS5TZXRNZWRpYVJldGVudGlvblJlcXVlc3QaKi5yb3V0ZXIubWVkaWEudjEuU2V0TWVkaWFSZXRlbnRpb25SZXNwb25zZRJpChBMaXN0Q2xvc2VkUm91dGVzEikucm91dGVyLmxvc3Nlcy52MS5MaXN0Q2xvc2VkUm91dGVzUmVxdWVzdBoqLnJvdXRlci5sb3NzZXMudjEuTGlzdENsb3NlZFJvdXRlc1Jlc3BvbnNlEloKC1Jlb3BlblJvdXRlEiQucm91dGVyLmxvc3Nlcy52MS5SZW9wZW5Sb3V0ZVJlcXVlc3QaJS5yb3V0ZXIubG9zc2VzLnYxLlJlb3BlblJvdXRlUmVzcG9uc2ViBnByb3RvMw", [file_router_losses_v1_losses]);
 
 /**
  * @generated from message router.media.v1.ListGenerationsRequest
@@ -500,124 +502,6 @@ export type SetMediaRetentionResponse = Message<"router.media.v1.SetMediaRetenti
  */
 export const SetMediaRetentionResponseSchema: GenMessage<SetMediaRetentionResponse> = /*@__PURE__*/
   messageDesc(file_router_media_v1_media, 12);
-
-/**
- * A route on which a provider billed more than its requests paid: it is asked no more, as decided by one process.
- *
- * @generated from message router.media.v1.ClosedRoute
- */
-export type ClosedRoute = Message<"router.media.v1.ClosedRoute"> & {
-  /**
-   * @generated from field: string provider = 1;
-   */
-  provider: string;
-
-  /**
-   * The model's name at the provider.
-   *
-   * @generated from field: string upstream_model = 2;
-   */
-  upstreamModel: string;
-
-  /**
-   * The only account for which the route is closed; empty = all accounts.
-   *
-   * @generated from field: string account_id = 3;
-   */
-  accountId: string;
-
-  /**
-   * Instant at which the route opens by itself.
-   *
-   * @generated from field: int64 reopens_at = 4;
-   */
-  reopensAt: bigint;
-
-  /**
-   * Loss of the last bill that closed the route, in 1e-12 USD.
-   *
-   * @generated from field: int64 loss_pico_usd = 5;
-   */
-  lossPicoUsd: bigint;
-};
-
-/**
- * Describes the message router.media.v1.ClosedRoute.
- * Use `create(ClosedRouteSchema)` to create a new message.
- */
-export const ClosedRouteSchema: GenMessage<ClosedRoute> = /*@__PURE__*/
-  messageDesc(file_router_media_v1_media, 13);
-
-/**
- * @generated from message router.media.v1.ListClosedRoutesRequest
- */
-export type ListClosedRoutesRequest = Message<"router.media.v1.ListClosedRoutesRequest"> & {
-};
-
-/**
- * Describes the message router.media.v1.ListClosedRoutesRequest.
- * Use `create(ListClosedRoutesRequestSchema)` to create a new message.
- */
-export const ListClosedRoutesRequestSchema: GenMessage<ListClosedRoutesRequest> = /*@__PURE__*/
-  messageDesc(file_router_media_v1_media, 14);
-
-/**
- * @generated from message router.media.v1.ListClosedRoutesResponse
- */
-export type ListClosedRoutesResponse = Message<"router.media.v1.ListClosedRoutesResponse"> & {
-  /**
-   * @generated from field: repeated router.media.v1.ClosedRoute routes = 1;
-   */
-  routes: ClosedRoute[];
-};
-
-/**
- * Describes the message router.media.v1.ListClosedRoutesResponse.
- * Use `create(ListClosedRoutesResponseSchema)` to create a new message.
- */
-export const ListClosedRoutesResponseSchema: GenMessage<ListClosedRoutesResponse> = /*@__PURE__*/
-  messageDesc(file_router_media_v1_media, 15);
-
-/**
- * @generated from message router.media.v1.ReopenRouteRequest
- */
-export type ReopenRouteRequest = Message<"router.media.v1.ReopenRouteRequest"> & {
-  /**
-   * @generated from field: string provider = 1;
-   */
-  provider: string;
-
-  /**
-   * @generated from field: string upstream_model = 2;
-   */
-  upstreamModel: string;
-};
-
-/**
- * Describes the message router.media.v1.ReopenRouteRequest.
- * Use `create(ReopenRouteRequestSchema)` to create a new message.
- */
-export const ReopenRouteRequestSchema: GenMessage<ReopenRouteRequest> = /*@__PURE__*/
-  messageDesc(file_router_media_v1_media, 16);
-
-/**
- * @generated from message router.media.v1.ReopenRouteResponse
- */
-export type ReopenRouteResponse = Message<"router.media.v1.ReopenRouteResponse"> & {
-  /**
-   * False when the route was not closed.
-   *
-   * @generated from field: bool reopened = 1;
-   */
-  reopened: boolean;
-};
-
-/**
- * Describes the message router.media.v1.ReopenRouteResponse.
- * Use `create(ReopenRouteResponseSchema)` to create a new message.
- */
-export const ReopenRouteResponseSchema: GenMessage<ReopenRouteResponse> = /*@__PURE__*/
-  messageDesc(file_router_media_v1_media, 17);
 
 /**
  * @generated from enum router.media.v1.GenerationKind

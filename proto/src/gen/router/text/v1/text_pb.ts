@@ -4,133 +4,16 @@
 // @generated from file router/text/v1/text.proto (package router.text.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Message } from "@bufbuild/protobuf";
+import type { GenFile, GenService } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { ListClosedRoutesRequestSchema, ListClosedRoutesResponseSchema, ReopenRouteRequestSchema, ReopenRouteResponseSchema } from "../../losses/v1/losses_pb.ts";
+import { file_router_losses_v1_losses } from "../../losses/v1/losses_pb.ts";
 
 /**
  * Describes the file router/text/v1/text.proto.
  */
 export const file_router_text_v1_text: GenFile = /*@__PURE__*/
-  fileDesc("Chlyb3V0ZXIvdGV4dC92MS90ZXh0LnByb3RvEg5yb3V0ZXIudGV4dC52MSJ2CgtDbG9zZWRSb3V0ZRIQCghwcm92aWRlchgBIAEoCRIWCg51cHN0cmVhbV9tb2RlbBgCIAEoCRISCgphY2NvdW50X2lkGAMgASgJEhIKCnJlb3BlbnNfYXQYBCABKAMSFQoNbG9zc19waWNvX3VzZBgFIAEoAyIZChdMaXN0Q2xvc2VkUm91dGVzUmVxdWVzdCJHChhMaXN0Q2xvc2VkUm91dGVzUmVzcG9uc2USKwoGcm91dGVzGAEgAygLMhsucm91dGVyLnRleHQudjEuQ2xvc2VkUm91dGUiPgoSUmVvcGVuUm91dGVSZXF1ZXN0EhAKCHByb3ZpZGVyGAEgASgJEhYKDnVwc3RyZWFtX21vZGVsGAIgASgJIicKE1Jlb3BlblJvdXRlUmVzcG9uc2USEAoIcmVvcGVuZWQYASABKAgy0QEKEFRleHRQcm94eVNlcnZpY2USZQoQTGlzdENsb3NlZFJvdXRlcxInLnJvdXRlci50ZXh0LnYxLkxpc3RDbG9zZWRSb3V0ZXNSZXF1ZXN0Gigucm91dGVyLnRleHQudjEuTGlzdENsb3NlZFJvdXRlc1Jlc3BvbnNlElYKC1Jlb3BlblJvdXRlEiIucm91dGVyLnRleHQudjEuUmVvcGVuUm91dGVSZXF1ZXN0GiMucm91dGVyLnRleHQudjEuUmVvcGVuUm91dGVSZXNwb25zZWIGcHJvdG8z");
-
-/**
- * A route on which a provider billed more than its requests paid: it is asked no more, as decided by one process.
- *
- * @generated from message router.text.v1.ClosedRoute
- */
-export type ClosedRoute = Message<"router.text.v1.ClosedRoute"> & {
-  /**
-   * @generated from field: string provider = 1;
-   */
-  provider: string;
-
-  /**
-   * The model's name at the provider.
-   *
-   * @generated from field: string upstream_model = 2;
-   */
-  upstreamModel: string;
-
-  /**
-   * The only account for which the route is closed; empty = all accounts.
-   *
-   * @generated from field: string account_id = 3;
-   */
-  accountId: string;
-
-  /**
-   * Instant at which the route opens by itself.
-   *
-   * @generated from field: int64 reopens_at = 4;
-   */
-  reopensAt: bigint;
-
-  /**
-   * Loss of the last bill that closed the route, in 1e-12 USD.
-   *
-   * @generated from field: int64 loss_pico_usd = 5;
-   */
-  lossPicoUsd: bigint;
-};
-
-/**
- * Describes the message router.text.v1.ClosedRoute.
- * Use `create(ClosedRouteSchema)` to create a new message.
- */
-export const ClosedRouteSchema: GenMessage<ClosedRoute> = /*@__PURE__*/
-  messageDesc(file_router_text_v1_text, 0);
-
-/**
- * @generated from message router.text.v1.ListClosedRoutesRequest
- */
-export type ListClosedRoutesRequest = Message<"router.text.v1.ListClosedRoutesRequest"> & {
-};
-
-/**
- * Describes the message router.text.v1.ListClosedRoutesRequest.
- * Use `create(ListClosedRoutesRequestSchema)` to create a new message.
- */
-export const ListClosedRoutesRequestSchema: GenMessage<ListClosedRoutesRequest> = /*@__PURE__*/
-  messageDesc(file_router_text_v1_text, 1);
-
-/**
- * @generated from message router.text.v1.ListClosedRoutesResponse
- */
-export type ListClosedRoutesResponse = Message<"router.text.v1.ListClosedRoutesResponse"> & {
-  /**
-   * @generated from field: repeated router.text.v1.ClosedRoute routes = 1;
-   */
-  routes: ClosedRoute[];
-};
-
-/**
- * Describes the message router.text.v1.ListClosedRoutesResponse.
- * Use `create(ListClosedRoutesResponseSchema)` to create a new message.
- */
-export const ListClosedRoutesResponseSchema: GenMessage<ListClosedRoutesResponse> = /*@__PURE__*/
-  messageDesc(file_router_text_v1_text, 2);
-
-/**
- * @generated from message router.text.v1.ReopenRouteRequest
- */
-export type ReopenRouteRequest = Message<"router.text.v1.ReopenRouteRequest"> & {
-  /**
-   * @generated from field: string provider = 1;
-   */
-  provider: string;
-
-  /**
-   * @generated from field: string upstream_model = 2;
-   */
-  upstreamModel: string;
-};
-
-/**
- * Describes the message router.text.v1.ReopenRouteRequest.
- * Use `create(ReopenRouteRequestSchema)` to create a new message.
- */
-export const ReopenRouteRequestSchema: GenMessage<ReopenRouteRequest> = /*@__PURE__*/
-  messageDesc(file_router_text_v1_text, 3);
-
-/**
- * @generated from message router.text.v1.ReopenRouteResponse
- */
-export type ReopenRouteResponse = Message<"router.text.v1.ReopenRouteResponse"> & {
-  /**
-   * False when the route was not closed.
-   *
-   * @generated from field: bool reopened = 1;
-   */
-  reopened: boolean;
-};
-
-/**
- * Describes the message router.text.v1.ReopenRouteResponse.
- * Use `create(ReopenRouteResponseSchema)` to create a new message.
- */
-export const ReopenRouteResponseSchema: GenMessage<ReopenRouteResponse> = /*@__PURE__*/
-  messageDesc(file_router_text_v1_text, 4);
+  fileDesc("Chlyb3V0ZXIvdGV4dC92MS90ZXh0LnByb3RvEg5yb3V0ZXIudGV4dC52MTLZAQoQVGV4dFByb3h5U2VydmljZRJpChBMaXN0Q2xvc2VkUm91dGVzEikucm91dGVyLmxvc3Nlcy52MS5MaXN0Q2xvc2VkUm91dGVzUmVxdWVzdBoqLnJvdXRlci5sb3NzZXMudjEuTGlzdENsb3NlZFJvdXRlc1Jlc3BvbnNlEloKC1Jlb3BlblJvdXRlEiQucm91dGVyLmxvc3Nlcy52MS5SZW9wZW5Sb3V0ZVJlcXVlc3QaJS5yb3V0ZXIubG9zc2VzLnYxLlJlb3BlblJvdXRlUmVzcG9uc2ViBnByb3RvMw", [file_router_losses_v1_losses]);
 
 /**
  * @generated from service router.text.v1.TextProxyService

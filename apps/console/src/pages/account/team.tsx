@@ -1,0 +1,203 @@
+// The team page lists members with their roles, and open invitations.
+import { type AnswerOf, invitationBody, type Role, roles } from "@gr/console-api";
+import { Button, Group, Modal, Select, Stack, Table, Text, TextInput, Title } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { useDisclosure } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { call } from "../../api/console-client.ts";
+import { fromNow } from "../../parts/figures/figure-text.ts";
+import { Time } from "../../parts/figures/figures.tsx";
+import { useAct } from "../../parts/forms/act.ts";
+import { CopyField } from "../../parts/forms/copy-text.tsx";
+import { showAtField } from "../../parts/forms/field-errors.ts";
+import { byRules } from "../../parts/forms/form-rules.ts";
+import { Loaded } from "../../parts/lists/loaded.tsx";
+import { RowsTable } from "../../parts/lists/rows-table.tsx";
+import { SESSION_KEY } from "../../queries.ts";
+import { useAccount, useSession } from "../../session.ts";
+import { RenameAccount } from "./rename-account.tsx";
+
+type Members = AnswerOf<"listMembers">;
+type Member = Members["data"][number];
+
+export function Team() {
+  const { account_id: account, may } = useAccount();
+  const [isInviting, { open, close }] = useDisclosure(false);
+  const members = useQuery({
+    queryKey: ["members", account],
+    queryFn: ({ signal }) => call("listMembers", { path: { account }, signal }),
+  });
+  return (
+    <Stack>
+      <Group justify="space-between">
+        <Title order={1} size="h2">
+          Team
+        </Title>
+        {may("admin") && (
+          <Group gap="xs">
+            <RenameAccount />
+            <Button onClick={open}>Invite</Button>
+          </Group>
+        )}
+      </Group>
+      <Text size="sm" c="dimmed">
+        A viewer sees everything, a developer also has keys and the playground, an admin members and
+        management keys, an owner all of it.
+      </Text>
+      <Loaded of={members}>
+        {({ data, invitations }) => (
+          <>
+            <MemberTable members={data} />
+            {invitations.length > 0 && <Invitations invitations={invitations} />}
+          </>
+        )}
+      </Loaded>
+      {isInviting && <Invite close={close} />}
+    </Stack>
+  );
+}
+
+function MemberTable({ members }: { members: readonly Member[] }) {
+  return (
+    <RowsTable heads={["Who", "Role", "Since"]} hasActions minWidth={600}>
+      {members.map((member) => (
+        <MemberRow key={member.person_id} member={member} />
+      ))}
+    </RowsTable>
+  );
+}
+
+function MemberRow({ member }: { member: Member }) {
+  const { account_id: account, may } = useAccount();
+  const { person } = useSession();
+  const isMe = member.person_id === person?.id;
+  const path = { account, person: member.person_id };
+  const change = useAct({
+    send: (role: Role) => call("changeRole", { path, body: { role } }),
+    changes: [["members", account], ...(isMe ? [SESSION_KEY] : [])],
+    done: "The role is changed.",
+  });
+  const remove = useAct({
+    send: () => call("removeMember", { path }),
+    changes: [["members", account], ...(isMe ? [SESSION_KEY] : [])],
+    done: isMe ? "You left the account." : "The member is removed.",
+  });
+  return (
+    <Table.Tr>
+      <Table.Td className="break-anywhere">
+        {member.name}{" "}
+        <Text span c="dimmed" size="sm">
+          {member.email}
+        </Text>
+      </Table.Td>
+      <Table.Td>
+        {may("admin") ? (
+          <Select
+            aria-label={`Role of ${member.email}`}
+            allowDeselect={false}
+            w={140}
+            data={[...roles]}
+            value={member.role}
+            disabled={change.isPending || (member.role === "owner" && !may("owner"))}
+            onChange={(role) => {
+              if (role !== null && role !== member.role) change.mutate(role as Role);
+            }}
+          />
+        ) : (
+          member.role
+        )}
+      </Table.Td>
+      <Table.Td>
+        <Time at={member.joined_at} />
+      </Table.Td>
+      <Table.Td>
+        {(may("admin") || isMe) && (
+          <Button
+            variant="default"
+            size="compact-sm"
+            loading={remove.isPending}
+            onClick={() => remove.mutate()}
+            aria-label={isMe ? "Leave account" : `Remove ${member.email}`}
+          >
+            {isMe ? "Leave" : "Remove"}
+          </Button>
+        )}
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+function Invitations({ invitations }: { invitations: Members["invitations"] }) {
+  const { account_id: account, may } = useAccount();
+  const withdraw = useAct({
+    send: (id: string) => call("withdrawInvitation", { path: { account, id } }),
+    changes: [["members", account]],
+    done: "The invitation is withdrawn.",
+  });
+  return (
+    <Stack gap="xs">
+      <Title order={2} size="h4">
+        Invited
+      </Title>
+      <RowsTable heads={["Address", "Role", "Invited by", "Ends"]} hasActions={may("admin")} minWidth={600}>
+        {invitations.map(({ id, email, role, invited_by, expires_at }) => (
+          <Table.Tr key={id}>
+            <Table.Td className="break-anywhere">{email}</Table.Td>
+            <Table.Td>{role}</Table.Td>
+            <Table.Td className="break-anywhere">{invited_by}</Table.Td>
+            <Table.Td>{fromNow(expires_at)}</Table.Td>
+            {may("admin") && (
+              <Table.Td>
+                <Button variant="default" size="compact-sm" onClick={() => withdraw.mutate(id)}>
+                  Withdraw
+                </Button>
+              </Table.Td>
+            )}
+          </Table.Tr>
+        ))}
+      </RowsTable>
+    </Stack>
+  );
+}
+
+function Invite({ close }: { close: () => void }) {
+  const { account_id: account, may } = useAccount();
+  const [link, setLink] = useState<string>();
+  const form = useForm({
+    initialValues: { email: "", role: "developer" as Role },
+    validate: byRules(invitationBody),
+  });
+  const invite = useAct({
+    send: (body: { email: string; role: Role }) => call("invite", { path: { account }, body }),
+    changes: [["members", account]],
+    after: (invitation) => (invitation.link === null ? close() : setLink(invitation.link)),
+    showAt: (error) => showAtField(form, error),
+  });
+  return (
+    <Modal opened onClose={close} title="Invite">
+      {link === undefined ? (
+        <form onSubmit={form.onSubmit((values) => invite.mutate(values))} noValidate>
+          <Stack>
+            <TextInput label="E-mail address" type="email" data-autofocus {...form.getInputProps("email")} />
+            <Select
+              label="Role"
+              allowDeselect={false}
+              data={roles.filter((role) => role !== "owner" || may("owner"))}
+              {...form.getInputProps("role")}
+            />
+            <Button type="submit" loading={invite.isPending}>
+              Invite
+            </Button>
+          </Stack>
+        </form>
+      ) : (
+        <Stack>
+          <Text size="sm">No mail server is configured. Send this link yourself:</Text>
+          <CopyField value={link} label="the invitation" />
+          <Button onClick={close}>Done</Button>
+        </Stack>
+      )}
+    </Modal>
+  );
+}

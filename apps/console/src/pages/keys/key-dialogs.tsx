@@ -1,0 +1,231 @@
+// Dialogs of one key: create, edit, rotate, delete. A new secret is shown once, here.
+import { type KeyRecord, keyChangeBody, newKeyBody } from "@gr/console-api";
+import { Alert, Button, Group, Modal, NumberInput, Select, Stack, Text, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { call } from "../../api/console-client.ts";
+import { shortDecimal } from "../../parts/figures/figure-text.ts";
+import { useAct } from "../../parts/forms/act.ts";
+import { CopyField } from "../../parts/forms/copy-text.tsx";
+import { showAtField } from "../../parts/forms/field-errors.ts";
+import { byRules } from "../../parts/forms/form-rules.ts";
+import { useAccount } from "../../session.ts";
+
+/** Values of inputs: text, and "" for an unset field. */
+interface KeyFields {
+  readonly name: string;
+  readonly spend_limit: string;
+  readonly spend_limit_period: string;
+  /** Local time in the format of `datetime-local`. */
+  readonly expires_at: string;
+}
+
+const PERIODS = [
+  { value: "", label: "never" },
+  { value: "day", label: "daily (00:00 UTC)" },
+  { value: "week", label: "weekly (Monday, 00:00 UTC)" },
+  { value: "month", label: "monthly (UTC)" },
+];
+
+/** Returns the request body. A cleared limit also clears its period. */
+function bodyOf({ name, spend_limit, spend_limit_period, expires_at }: KeyFields) {
+  const cap = spend_limit.trim().replace(/^\$/, "");
+  const period = ["day", "week", "month"].find((each) => each === spend_limit_period);
+  return {
+    name,
+    spend_limit: cap === "" ? null : cap,
+    spend_limit_period: cap === "" ? null : ((period as "day" | "week" | "month" | undefined) ?? null),
+    expires_at: expires_at === "" ? null : new Date(expires_at).toISOString(),
+  };
+}
+
+function useKeyForm(initialValues: KeyFields, rules: Parameters<typeof byRules>[0]) {
+  return useForm<KeyFields>({ initialValues, validate: byRules<KeyFields>(rules, bodyOf) });
+}
+
+function Fields({ form, isNormal }: { form: ReturnType<typeof useKeyForm>; isNormal: boolean }) {
+  return (
+    <>
+      <TextInput label="Name" data-autofocus {...form.getInputProps("name")} />
+      {isNormal && (
+        <Group grow align="flex-start">
+          <TextInput
+            label="Spend limit, USD"
+            placeholder="no limit"
+            inputMode="decimal"
+            {...form.getInputProps("spend_limit")}
+          />
+          <Select
+            label="Resets"
+            data={PERIODS}
+            allowDeselect={false}
+            disabled={form.values.spend_limit === ""}
+            {...form.getInputProps("spend_limit_period")}
+          />
+        </Group>
+      )}
+      <TextInput
+        type="datetime-local"
+        label="Expires"
+        description="Your local time. Empty: never."
+        {...form.getInputProps("expires_at")}
+      />
+    </>
+  );
+}
+
+interface DialogProps {
+  readonly close: () => void;
+}
+
+export function NewKey({
+  kind,
+  close,
+  onSecret,
+}: DialogProps & { kind: KeyRecord["kind"]; onSecret: (secret: string) => void }) {
+  const { account_id: account } = useAccount();
+  const form = useKeyForm({ name: "", spend_limit: "", spend_limit_period: "", expires_at: "" }, newKeyBody);
+  const create = useAct({
+    send: (fields: KeyFields) => call("createKey", { path: { account }, body: { ...bodyOf(fields), kind } }),
+    changes: [
+      ["keys", account],
+      ["home", account],
+    ],
+    after: ({ secret }) => onSecret(secret),
+    showAt: (error) => showAtField(form, error),
+  });
+  return (
+    <Modal opened onClose={close} title={kind === "management" ? "New management key" : "New key"}>
+      <form onSubmit={form.onSubmit((fields) => create.mutate(fields))} noValidate>
+        <Stack>
+          <Fields form={form} isNormal={kind === "normal"} />
+          <Button type="submit" loading={create.isPending}>
+            Create
+          </Button>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+export function EditKey({ apiKey, close }: DialogProps & { apiKey: KeyRecord }) {
+  const { account_id: account } = useAccount();
+  const form = useKeyForm(
+    {
+      name: apiKey.name,
+      spend_limit: shortDecimal(apiKey.spend_limit ?? ""),
+      spend_limit_period: apiKey.spend_limit_period ?? "",
+      expires_at: apiKey.expires_at === null ? "" : localInput(apiKey.expires_at),
+    },
+    keyChangeBody,
+  );
+  const change = useAct({
+    send: (fields: KeyFields) => {
+      const { spend_limit, spend_limit_period, ...others } = bodyOf(fields);
+      const limits = apiKey.kind === "normal" ? { spend_limit, spend_limit_period } : {};
+      return call("changeKey", { path: { account, id: apiKey.id }, body: { ...others, ...limits } });
+    },
+    changes: [["keys", account]],
+    done: "The key is changed.",
+    after: close,
+    showAt: (error) => showAtField(form, error),
+  });
+  return (
+    <Modal opened onClose={close} title={`Edit ${apiKey.name}`}>
+      <form onSubmit={form.onSubmit((fields) => change.mutate(fields))} noValidate>
+        <Stack>
+          <Fields form={form} isNormal={apiKey.kind === "normal"} />
+          {apiKey.kind === "normal" && (
+            <Text size="xs" c="dimmed">
+              Changing the reset period resets spend to zero.
+            </Text>
+          )}
+          <Button type="submit" loading={change.isPending}>
+            Save
+          </Button>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+/** For an input of the type datetime-local. */
+function localInput(at: string): string {
+  const date = new Date(at);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+export function RotateKey({
+  apiKey,
+  close,
+  onSecret,
+}: DialogProps & { apiKey: KeyRecord; onSecret: (secret: string) => void }) {
+  const { account_id: account } = useAccount();
+  const form = useForm({ initialValues: { overlap_hours: 24 as number | string } });
+  const rotate = useAct({
+    send: ({ overlap_hours }: { overlap_hours: number | string }) =>
+      call("rotateKey", { path: { account, id: apiKey.id }, body: { overlap_hours: Number(overlap_hours) } }),
+    changes: [["keys", account]],
+    after: ({ secret }) => onSecret(secret),
+    showAt: (error) => showAtField(form, error),
+  });
+  return (
+    <Modal opened onClose={close} title={`Rotate ${apiKey.name}`}>
+      <form onSubmit={form.onSubmit((values) => rotate.mutate(values))}>
+        <Stack>
+          <Text size="sm">
+            A new key replaces this one. Configure it in your programs before the old key expires.
+          </Text>
+          <NumberInput
+            label="Keep the old key working for, hours"
+            description="0 ends the old key at once"
+            min={0}
+            max={720}
+            {...form.getInputProps("overlap_hours")}
+          />
+          <Button type="submit" loading={rotate.isPending}>
+            Rotate
+          </Button>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+export function DeleteKey({ apiKey, close }: DialogProps & { apiKey: KeyRecord }) {
+  const { account_id: account } = useAccount();
+  const remove = useAct({
+    send: () => call("deleteKey", { path: { account, id: apiKey.id } }),
+    changes: [["keys", account]],
+    done: "The key is deleted.",
+    after: close,
+  });
+  return (
+    <Modal opened onClose={close} title={`Delete ${apiKey.name}?`}>
+      <Stack>
+        <Text size="sm">
+          Programs that use this key are refused at once. A deleted key cannot be restored.
+        </Text>
+        <Group justify="flex-end">
+          <Button variant="default" onClick={close}>
+            Cancel
+          </Button>
+          <Button color="red" loading={remove.isPending} onClick={() => remove.mutate()}>
+            Delete
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
+
+export function Secret({ secret, close }: DialogProps & { secret: string }) {
+  return (
+    <Modal opened onClose={close} title="The new key" closeOnClickOutside={false} closeOnEscape={false}>
+      <Stack>
+        <Alert color="yellow">Copy this key now. You will not be able to see it again.</Alert>
+        <CopyField value={secret} label="the key" />
+        <Button onClick={close}>Done</Button>
+      </Stack>
+    </Modal>
+  );
+}

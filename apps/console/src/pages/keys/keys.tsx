@@ -1,0 +1,210 @@
+// The keys page lists an account's keys with their limits, their spend, and their actions.
+import type { KeyRecord } from "@gr/console-api";
+import { Badge, Button, Group, Menu, Progress, Stack, Switch, Table, Tabs, Text, Title } from "@mantine/core";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
+import { call } from "../../api/console-client.ts";
+import { countText, fromNow, moneyText } from "../../parts/figures/figure-text.ts";
+import { Money, Time } from "../../parts/figures/figures.tsx";
+import { useAct } from "../../parts/forms/act.ts";
+import { Empty } from "../../parts/lists/page-states.tsx";
+import { PagedRows } from "../../parts/lists/paged-rows.tsx";
+import { RowsTable } from "../../parts/lists/rows-table.tsx";
+import { useAccount } from "../../session.ts";
+import { DeleteKey, EditKey, NewKey, RotateKey, Secret } from "./key-dialogs.tsx";
+
+type Kind = KeyRecord["kind"];
+type Dialog =
+  | { readonly name: "new" }
+  | { readonly name: "edit" | "rotate" | "delete"; readonly key: KeyRecord }
+  | { readonly name: "secret"; readonly secret: string };
+
+export function Keys() {
+  const { account_id: account, may } = useAccount();
+  const search = useSearch({ strict: false });
+  const kind: Kind = search.kind === "management" ? "management" : "normal";
+  const navigate = useNavigate();
+  const [dialog, setDialog] = useState<Dialog>();
+  const close = () => setDialog(undefined);
+  const mayChange = may(kind === "management" ? "admin" : "developer");
+  return (
+    <Stack>
+      <Group justify="space-between">
+        <Title order={1} size="h2">
+          API keys
+        </Title>
+        {mayChange && <Button onClick={() => setDialog({ name: "new" })}>New key</Button>}
+      </Group>
+      <Tabs
+        value={kind}
+        onChange={(value) =>
+          void navigate({
+            to: "/accounts/$account/keys",
+            params: { account },
+            search: value === "management" ? { kind: value } : {},
+          })
+        }
+      >
+        <Tabs.List>
+          <Tabs.Tab value="normal">Keys</Tabs.Tab>
+          <Tabs.Tab value="management">Management keys</Tabs.Tab>
+        </Tabs.List>
+      </Tabs>
+      {kind === "management" && (
+        <Text size="sm" c="dimmed">
+          A management key creates, lists and deletes keys for programs. It cannot generate.
+        </Text>
+      )}
+      <PagedRows
+        queryKey={["keys", account, kind]}
+        read={(after, signal) =>
+          call("listKeys", { path: { account }, query: { kind, ...(after && { after }) }, signal })
+        }
+        empty={
+          <Empty title="No keys yet">
+            A key lets a program spend from the account, up to a limit that you set.
+          </Empty>
+        }
+      >
+        {(keys) => <KeyTable keys={keys} mayChange={mayChange} open={setDialog} />}
+      </PagedRows>
+      {dialog?.name === "new" && (
+        <NewKey kind={kind} close={close} onSecret={(secret) => setDialog({ name: "secret", secret })} />
+      )}
+      {dialog?.name === "edit" && <EditKey apiKey={dialog.key} close={close} />}
+      {dialog?.name === "rotate" && (
+        <RotateKey
+          apiKey={dialog.key}
+          close={close}
+          onSecret={(secret) => setDialog({ name: "secret", secret })}
+        />
+      )}
+      {dialog?.name === "delete" && <DeleteKey apiKey={dialog.key} close={close} />}
+      {dialog?.name === "secret" && <Secret secret={dialog.secret} close={close} />}
+    </Stack>
+  );
+}
+
+interface TableProps {
+  readonly keys: readonly KeyRecord[];
+  readonly mayChange: boolean;
+  readonly open: (dialog: Dialog) => void;
+}
+
+function KeyTable({ keys, mayChange, open }: TableProps) {
+  return (
+    <RowsTable heads={["Name", "Spend, USD", "Remaining, USD", "Expires", "On"]} hasActions minWidth={820}>
+      {keys.map((key) => (
+        <Table.Tr key={key.id}>
+          <Table.Td>
+            <Text fw={600} className="break-anywhere">
+              {key.name}
+            </Text>
+            <Text size="xs" c="dimmed" ff="monospace">
+              {key.hint}
+            </Text>
+          </Table.Td>
+          <Table.Td>
+            <Spent of={key} />
+          </Table.Td>
+          <Table.Td>
+            <CanSpend of={key} />
+          </Table.Td>
+          <Table.Td>{key.expires_at === null ? "never" : <Time at={key.expires_at} />}</Table.Td>
+          <Table.Td>
+            <OnSwitch of={key} mayChange={mayChange} />
+          </Table.Td>
+          <Table.Td>{mayChange && <KeyMenu of={key} open={open} />}</Table.Td>
+        </Table.Tr>
+      ))}
+    </RowsTable>
+  );
+}
+
+function Spent({ of: key }: { of: KeyRecord }) {
+  if (key.kind === "management") return <Text c="dimmed">spends nothing</Text>;
+  const period = key.spend_limit_period === null ? "total" : `each ${key.spend_limit_period}`;
+  return (
+    <Stack gap={4}>
+      <Text size="sm">
+        <Money usd={key.period_spend} />
+        {key.spend_limit === null ? " · no limit" : ` of ${moneyText(key.spend_limit)} ${period}`}
+      </Text>
+      {key.spend_limit !== null && (
+        <Progress
+          value={shareOf(key.period_spend, key.spend_limit)}
+          aria-label={`Share of the limit of ${key.name} that is spent`}
+        />
+      )}
+      <Text size="xs" c="dimmed">
+        {countText(key.total_requests)} requests
+        {key.last_used_on !== null && `, last used ${key.last_used_on}`}
+        {key.resets_at !== null && `, resets ${fromNow(key.resets_at)}`}
+      </Text>
+    </Stack>
+  );
+}
+
+/** Percent, for a picture only. */
+function shareOf(part: string, whole: string): number {
+  return Number(whole) === 0 ? 100 : Math.min(100, (Number(part) / Number(whole)) * 100);
+}
+
+const STATUS = {
+  active: { color: "green", text: "active" },
+  disabled: { color: "gray", text: "switched off" },
+  expired: { color: "orange", text: "expired" },
+  blocked: { color: "red", text: "limit reached" },
+} as const;
+
+function CanSpend({ of: key }: { of: KeyRecord }) {
+  const { color, text } = STATUS[key.status];
+  return (
+    <Stack gap={4} align="flex-start">
+      {key.kind === "normal" && <Money usd={key.available} />}
+      <Badge color={color} variant="light">
+        {text}
+      </Badge>
+      {key.kind === "normal" && key.limited_by !== null && (
+        <Text size="xs" c="dimmed">
+          limited by {key.limited_by === "key" ? "key budget" : "account balance"}
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+function OnSwitch({ of: key, mayChange }: { of: KeyRecord; mayChange: boolean }) {
+  const { account_id: account } = useAccount();
+  const change = useAct({
+    send: (is_active: boolean) => call("changeKey", { path: { account, id: key.id }, body: { is_active } }),
+    changes: [["keys", account]],
+  });
+  return (
+    <Switch
+      checked={change.isPending ? change.variables : key.is_active}
+      disabled={!mayChange || change.isPending}
+      onChange={({ currentTarget }) => change.mutate(currentTarget.checked)}
+      aria-label={`${key.name} may be used`}
+    />
+  );
+}
+
+function KeyMenu({ of: key, open }: { of: KeyRecord; open: TableProps["open"] }) {
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <Button variant="default" size="compact-sm" aria-label={`Actions for ${key.name}`}>
+          ⋯
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item onClick={() => open({ name: "edit", key })}>Edit</Menu.Item>
+        <Menu.Item onClick={() => open({ name: "rotate", key })}>Rotate</Menu.Item>
+        <Menu.Item color="red" onClick={() => open({ name: "delete", key })}>
+          Delete
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,182 @@
+// The operated account page shows an operator one account: credit, people, audit log and actions. Each action needs a
+// reason, and gets its id when its dialog opens, so that a second click books nothing more.
+import { adjustmentBody, depositBody, type OperatedAccount, suspensionBody } from "@gr/console-api";
+import {
+  Alert,
+  Badge,
+  Button,
+  Card,
+  Group,
+  Modal,
+  SimpleGrid,
+  Stack,
+  Text,
+  TextInput,
+  Title,
+} from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { call } from "../../api/console-client.ts";
+import { Money } from "../../parts/figures/figures.tsx";
+import { useAct } from "../../parts/forms/act.ts";
+import { showAtField } from "../../parts/forms/field-errors.ts";
+import { byRules } from "../../parts/forms/form-rules.ts";
+import { Empty, Failure, PageMissing, RowsWaiting } from "../../parts/lists/page-states.tsx";
+import { PagedRows } from "../../parts/lists/paged-rows.tsx";
+import { useSession } from "../../session.ts";
+import { AuditTable } from "../account/audit.tsx";
+
+type OperatorAction = "deposit" | "adjustment" | "suspension";
+
+export function OperatedAccountPage() {
+  const { is_operator } = useSession();
+  const { id = "" } = useParams({ strict: false });
+  const { data, error, refetch } = useQuery({
+    queryKey: ["operator", "account", id],
+    queryFn: ({ signal }) => call("readAccountAsOperator", { path: { id }, signal }),
+    enabled: is_operator,
+  });
+  const [action, setAction] = useState<OperatorAction>();
+  if (!is_operator) return <PageMissing />;
+  if (error !== null) return <Failure error={error} retry={() => void refetch()} />;
+  if (data === undefined) return <RowsWaiting />;
+  return (
+    <Stack>
+      <Group justify="space-between">
+        <Group>
+          <Title order={1} size="h2">
+            {data.name}
+          </Title>
+          {data.is_suspended && <Badge color="red">suspended</Badge>}
+        </Group>
+        <Group gap="xs">
+          <Button onClick={() => setAction("deposit")}>Book a deposit</Button>
+          <Button variant="default" onClick={() => setAction("adjustment")}>
+            Adjust
+          </Button>
+          <Button variant="default" color="red" onClick={() => setAction("suspension")}>
+            {data.is_suspended ? "Lift the suspension" : "Suspend"}
+          </Button>
+        </Group>
+      </Group>
+      <Figures account={data} />
+      <Title order={2} size="h4">
+        Activity
+      </Title>
+      <PagedRows
+        queryKey={["operator", "audit", id]}
+        read={(after, signal) =>
+          call("readAuditAsOperator", { path: { id }, query: after === undefined ? {} : { after }, signal })
+        }
+        empty={<Empty title="No changes yet" />}
+      >
+        {(entries) => <AuditTable entries={entries} />}
+      </PagedRows>
+      {action !== undefined && (
+        <ActionDialog account={data} action={action} close={() => setAction(undefined)} />
+      )}
+    </Stack>
+  );
+}
+
+function Figures({ account }: { account: OperatedAccount }) {
+  const figures = [
+    ["Balance", account.balance],
+    ["Deposited", account.deposited],
+    ["Held", account.held],
+  ] as const;
+  return (
+    <>
+      <SimpleGrid cols={{ base: 1, sm: 3 }}>
+        {figures.map(([label, usd]) => (
+          <Card key={label} withBorder>
+            <Text size="sm" c="dimmed">
+              {label}
+            </Text>
+            <Text size="xl">
+              <Money usd={usd} strong />
+            </Text>
+          </Card>
+        ))}
+      </SimpleGrid>
+      <Text size="sm" className="break-anywhere">
+        {account.id} · {account.people.map(({ email, role }) => `${email} (${role})`).join(", ") || "nobody"}
+      </Text>
+    </>
+  );
+}
+
+interface ActionFields {
+  readonly amount: string;
+  readonly reason: string;
+}
+
+const TITLES = { deposit: "Book a deposit", adjustment: "Adjust the credit" } as const;
+
+function ActionDialog({
+  account,
+  action,
+  close,
+}: {
+  account: OperatedAccount;
+  action: OperatorAction;
+  close: () => void;
+}) {
+  const [bookingId] = useState(() => crypto.randomUUID());
+  const stops = !account.is_suspended;
+  const bookingOf = ({ amount, reason }: ActionFields) => ({
+    id: bookingId,
+    amount: amount.trim().replace("$", ""),
+    reason,
+  });
+  const suspensionOf = ({ reason }: ActionFields) => ({ is_suspended: stops, reason });
+  const rules = { deposit: depositBody, adjustment: adjustmentBody, suspension: suspensionBody }[action];
+  const form = useForm({
+    initialValues: { amount: "", reason: "" },
+    validate: byRules<ActionFields>(rules, action === "suspension" ? suspensionOf : bookingOf),
+  });
+  const act = useAct({
+    send: (fields: ActionFields) => {
+      const path = { id: account.id };
+      if (action === "deposit") return call("bookDeposit", { path, body: bookingOf(fields) });
+      if (action === "adjustment") return call("bookAdjustment", { path, body: bookingOf(fields) });
+      return call("suspendAccount", { path, body: suspensionOf(fields) });
+    },
+    changes: [["operator"]],
+    done: "Done.",
+    after: close,
+    showAt: (error) => showAtField(form, error),
+  });
+  const title = action === "suspension" ? (stops ? "Suspend" : "Lift the suspension") : TITLES[action];
+  return (
+    <Modal opened onClose={close} title={title}>
+      <form onSubmit={form.onSubmit((values) => act.mutate(values))} noValidate>
+        <Stack>
+          {action === "suspension" && stops && (
+            <Alert color="yellow">All keys of the account stop spending. Running requests are charged.</Alert>
+          )}
+          {action !== "suspension" && (
+            <TextInput
+              label="Amount, USD"
+              {...(action === "adjustment" && { description: "A negative amount withdraws credit." })}
+              data-autofocus
+              {...form.getInputProps("amount")}
+            />
+          )}
+          <TextInput
+            label="Reason"
+            description="Members of the account can read it."
+            {...form.getInputProps("reason")}
+          />
+          <Group justify="flex-end">
+            <Button type="submit" loading={act.isPending}>
+              {title}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

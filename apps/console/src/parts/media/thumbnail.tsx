@@ -1,0 +1,58 @@
+// The thumbnail is the small square before a request. For a picture or a video it loads the small preview (WebP, some
+// kilobytes) once the row becomes visible, and never the file itself.
+import type { RequestRecord } from "@gr/console-api";
+import { Center, Loader, RingProgress, Text } from "@mantine/core";
+import { progressOf } from "../lists/request-status.tsx";
+
+const SIDE = 40;
+/** Parts of the side. */
+const INNER = 0.6;
+const THICK = 10;
+const FIGURE = 4;
+
+export function Thumbnail({ of: request }: { of: RequestRecord }) {
+  if (request.status === "running") return <Running progress={progressOf(request)} />;
+  const preview = request.kind === "text" ? undefined : request.preview_urls[0];
+  if (preview) {
+    return (
+      <img
+        className="picture thumbnail"
+        src={preview}
+        alt=""
+        width={SIDE}
+        height={SIDE}
+        loading="lazy"
+        decoding="async"
+      />
+    );
+  }
+  return (
+    <Center className="thumbnail" w={SIDE} h={SIDE} aria-hidden>
+      <Text size="xs" c="dimmed">
+        {request.kind === "text" ? "Aa" : ""}
+      </Text>
+    </Center>
+  );
+}
+
+/** Shows a request's progress as a ring; the text beside it states the progress. */
+export function Running({ progress, size = SIDE }: { progress: number | undefined; size?: number }) {
+  return (
+    <Center flex="none" w={size} h={size} aria-hidden>
+      {progress === undefined ? (
+        <Loader size={size * INNER} />
+      ) : (
+        <RingProgress
+          size={size}
+          thickness={size / THICK}
+          sections={[{ value: progress, color: "blue" }]}
+          label={
+            <Text ta="center" fz={size / FIGURE}>
+              {progress}
+            </Text>
+          }
+        />
+      )}
+    </Center>
+  );
+}

@@ -1,0 +1,121 @@
+// The facts are the figures of README, in docs/facts.json. Each part has the date, the commit and the machine of its
+// measurement. README shows them in one block, which `npm run facts` writes.
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { ROOT } from "../../scripts/tool.ts";
+
+const FACTS = join(ROOT, "docs/facts.json");
+const README = join(ROOT, "README.md");
+const BEGIN = "<!-- facts: written by `npm run facts` -->";
+const END = "<!-- end of facts -->";
+
+export interface Origin {
+  readonly date: string;
+  readonly commit: string;
+  readonly machine: string;
+  /** Load of the machine by other programs at the start: processes that ran or waited, mean of a minute. */
+  readonly load: number;
+}
+
+export interface Crashes extends Origin {
+  /** Rounds with exact books. In each round every process is killed once. */
+  readonly rounds: number;
+  readonly kills: number;
+  /** Answers under this load. */
+  readonly answers: number;
+}
+
+export interface Prices extends Origin {
+  /** Requests with another price, held against the bill of their provider. */
+  readonly checked: number;
+  readonly models: number;
+  readonly providers: number;
+}
+
+export interface Tests extends Origin {
+  readonly quick: number;
+  readonly deep: number;
+}
+
+/** Processor time in µs of a request, by the number of connections. */
+export type ChatCost = Readonly<Record<string, number>>;
+
+export interface Chat extends Origin {
+  readonly micros: ChatCost;
+}
+
+export interface Peers extends Origin {
+  /** By the name of the contestant, this router among them. */
+  readonly micros: Readonly<Record<string, ChatCost>>;
+}
+
+export interface Facts {
+  readonly crashes?: Crashes;
+  readonly prices?: Prices;
+  readonly tests?: Tests;
+  readonly chat?: Chat;
+  readonly peers?: Peers;
+}
+
+export async function readFacts(): Promise<Facts> {
+  const text = await readFile(FACTS, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw error;
+    return "{}";
+  });
+  return JSON.parse(text) as Facts;
+}
+
+/** Writes the file, and the block of README. */
+export async function writeFacts(facts: Facts): Promise<void> {
+  await writeFile(FACTS, `${JSON.stringify(facts, null, 2)}\n`);
+  await writeFile(README, withBlock(await readFile(README, "utf8"), facts));
+}
+
+/** Returns the text of README with the block of these facts. @throws Error if README has no block */
+export function withBlock(readme: string, facts: Facts): string {
+  const start = readme.indexOf(BEGIN);
+  const end = readme.indexOf(END);
+  if (start < 0 || end < start) throw new Error(`README.md has no lines ${BEGIN} and ${END}`);
+  return `${readme.slice(0, start)}${BEGIN}\n${blockOf(facts)}\n${readme.slice(end)}`;
+}
+
+function blockOf({ crashes, prices, tests, chat, peers }: Facts): string {
+  const rows = [
+    ...(crashes === undefined ? [] : [rowOf("Books survive crashes", crashText(crashes), crashes)]),
+    ...(prices === undefined ? [] : [rowOf("Prices are right", priceText(prices), prices)]),
+    ...(chat === undefined ? [] : [timedRowOf("A plain chat", chatText(chat), chat)]),
+    ...(peers === undefined ? [] : [timedRowOf("The same beside others", peersText(peers), peers)]),
+    ...(tests === undefined ? [] : [rowOf("Tests", testText(tests), tests)]),
+  ];
+  return ["| | measured | on |", "|---|---|---|", ...rows].join("\n");
+}
+
+const rowOf = (name: string, text: string, { date, commit, machine }: Origin) =>
+  `| ${name} | ${text} | ${date}, \`${commit}\`, ${machine} |`;
+/** Load above which processor times are not those of a quiet machine. */
+const QUIET = 2;
+const timedRowOf = (name: string, text: string, origin: Origin) =>
+  rowOf(name, text, {
+    ...origin,
+    machine: origin.load > QUIET ? `${origin.machine}, busy: load ${origin.load}` : origin.machine,
+  });
+const plain = (count: number) => count.toLocaleString("en-US");
+
+const crashText = ({ rounds, kills, answers }: Crashes) =>
+  `${rounds} of ${rounds} rounds with \`kill -9\` of every process, ${kills} kills among ${plain(answers)} answers: bills of the providers = charges + booked losses, to 1e-12 USD`;
+const priceText = ({ checked, models, providers }: Prices) =>
+  `${plain(checked)} of ${plain(checked)} requests to ${models} models, at the price lists of ${providers} providers: no charge is below the bill of the provider, none above the quote`;
+const chatText = ({ micros }: Chat) =>
+  `${costText(micros)}, processor time with keys, limits, durable money and log`;
+const testText = ({ quick, deep }: Tests) => `${plain(quick)} quick, ${plain(deep)} deep`;
+
+function peersText({ micros }: Peers): string {
+  return Object.entries(micros)
+    .map(([name, cost]) => `${name}: ${costText(cost)}`)
+    .join("; ");
+}
+
+function costText(cost: ChatCost): string {
+  const figures = Object.entries(cost).map(([connections, micros]) => `${micros} µs at ${connections}`);
+  return `${figures.join(", ")} connections`;
+}

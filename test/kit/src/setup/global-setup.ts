@@ -1,0 +1,32 @@
+// Before all tests: one PostgreSQL and one Redis for the whole run; the workers find their URLs in the environment.
+// Missing parts fail here, with the remedy. Both servers end with jest in every case, and remove their files.
+// A run that a test starts, on sources that are wrong on purpose, uses the servers of the run around it.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { startPostgres, startRedis } from "@gr/embedded";
+import { OWN_TEMPLATES } from "../test-database.ts";
+import { COMPILED_BY_CHILDREN } from "../warm-start.ts";
+import { infrastructure } from "./infrastructure.ts";
+
+const CACHE = fileURLToPath(new URL("../../../../.tools", import.meta.url));
+/** One for each call of testRedis. */
+const REDIS_DATABASES = 4096;
+
+export default async function setUp(): Promise<void> {
+  if (process.env[OWN_TEMPLATES] !== undefined) return;
+  const dataDir = await mkdtemp(join(tmpdir(), "generation-router-tests-"));
+  const [postgres, redis] = await Promise.all([
+    startPostgres({ dataDir, durable: false, temporary: true }),
+    startRedis({ cacheDir: CACHE, config: { databases: String(REDIS_DATABASES) } }),
+  ]);
+  const compiled = await mkdtemp(join(tmpdir(), "generation-router-compiled-"));
+  infrastructure.servers.push(postgres, redis, {
+    stop: () => rm(compiled, { recursive: true, force: true }),
+  });
+  process.env[COMPILED_BY_CHILDREN] = compiled;
+  delete process.env["NODE_COMPILE_CACHE"];
+  process.env["TEST_POSTGRES_URL"] = postgres.url;
+  process.env["TEST_REDIS_URL"] = redis.url;
+}

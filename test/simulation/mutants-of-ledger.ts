@@ -1,0 +1,448 @@
+// Mutants of the decision about spending. Histories notice each error that one level of budgets can show; the tests of
+// `packages/ledger` notice the errors of trees, of undo, and of steps.
+import type { Mutant } from "./mutant.ts";
+
+const JUDGE = "packages/ledger/src/judge";
+const PLACE = `${JUDGE}/judge-place.ts`;
+const HOLD = `${JUDGE}/judge-hold.ts`;
+const ADMISSION = `${JUDGE}/admission.ts`;
+const CLAIMS = `${JUDGE}/claims.ts`;
+const OTHERS = `${JUDGE}/judge.ts`;
+const APPLY = "packages/ledger/src/apply.ts";
+const ACCOUNT = "packages/ledger/src/account.ts";
+const DECIDE = "packages/ledger/src/decide.ts";
+const DEPOSIT = "packages/ledger/src/deposit.ts";
+const WINDOW = "packages/ledger/src/window.ts";
+const TABLE = { test: "packages/ledger/src/decide.test.ts" } as const;
+const CHAIN = { test: "packages/ledger/src/chain.test.ts" } as const;
+const TREES = { test: "packages/ledger/src/trees.test.ts" } as const;
+const WINDOWS = { test: "packages/ledger/src/windows.test.ts" } as const;
+const KEYS = { test: "packages/ledger/src/claims.test.ts" } as const;
+
+export const MUTANTS_OF_LEDGER: readonly Mutant[] = [
+  // Admission.
+  {
+    file: ADMISSION,
+    find: "if (limit !== null) free = smaller(free, limit - totals.used - totals.held);",
+    replace: "",
+    what: "a hold takes a share of the balance where the key's limit has less",
+    caught: { histories: 200 },
+  },
+  {
+    file: ADMISSION,
+    find: "smaller(most, free / 4n)",
+    replace: "smaller(most, free)",
+    what: "one hold takes all free credits",
+    caught: { histories: 200 },
+  },
+  {
+    file: ADMISSION,
+    find: "totals.used + totals.held + more > limit",
+    replace: "totals.held + more > limit",
+    what: "a limit forgets the charges beside open holds",
+    caught: { histories: 500 },
+  },
+  {
+    file: ADMISSION,
+    find: "totals.used + totals.held + more > limit",
+    replace: "totals.used + more > limit",
+    what: "a limit forgets the open holds",
+    caught: { histories: 200 },
+  },
+  {
+    file: ADMISSION,
+    find: "window < of.window || totals.used + total > limit",
+    replace: "totals.used + total > limit",
+    what: "a hold of an ended window grows in a budget with a limit",
+    caught: { histories: 3_000 },
+  },
+  {
+    file: ADMISSION,
+    find: "if (total > account.credited - account.debited) return",
+    replace: "if (false) return",
+    what: "a hopeless place is refused as if it only had to wait",
+    caught: { histories: 200 },
+  },
+  {
+    file: ADMISSION,
+    find: "if (more > freeCredits(account)) return",
+    replace: "if (false) return",
+    what: "a hold is placed on credits that other holds have",
+    caught: { histories: 200 },
+  },
+  {
+    file: ADMISSION,
+    find: "return start !== null && (latest === null || latest < start);",
+    replace: "return start !== null && latest !== start;",
+    what: "a window that has ended begins again when the clock goes back",
+    caught: { histories: 3_000 },
+  },
+  {
+    file: ADMISSION,
+    find: "if (lowest === undefined || !lowest.definition.active) return",
+    replace: "if (lowest === undefined) return",
+    what: "a deleted key spends",
+    caught: { histories: 500 },
+  },
+  {
+    file: ADMISSION,
+    find: "if (account.suspended) return",
+    replace: "if (false) return",
+    what: "a suspended account spends",
+    caught: TABLE,
+  },
+  {
+    file: ADMISSION,
+    find: "if (expiresAt !== null && expiresAt <= now) return",
+    replace: "if (expiresAt !== null && expiresAt < now) return",
+    what: "a key spends at the moment of its expiry",
+    caught: TABLE,
+  },
+  {
+    file: ADMISSION,
+    find: "if (definition.active && !expired) continue;",
+    replace: "continue;",
+    what: "a closed budget above the key admits holds",
+    caught: TREES,
+  },
+  {
+    file: ADMISSION,
+    find: "while (budget !== undefined && chain.length < MAX_LEVELS) {",
+    replace: "while (budget !== undefined && chain.length < 1) {",
+    what: "the budgets above the key do not count",
+    caught: TREES,
+  },
+  {
+    file: ADMISSION,
+    find: "while (budget !== undefined && chain.length < MAX_LEVELS) {",
+    replace: "while (budget !== undefined && chain.length < 3) {",
+    what: "the root of four levels does not count",
+    caught: TREES,
+  },
+  {
+    file: ADMISSION,
+    find: "levels.findIndex((level) => {",
+    replace: "levels.slice(0, 1).findIndex((level) => {",
+    what: "the limits above the key do not count",
+    caught: TREES,
+  },
+  // Places and claims.
+  {
+    file: PLACE,
+    find: "if (known !== undefined) return { outcome: repeatOutcome(account, place, known) };",
+    replace: "",
+    what: "a repeated place reserves its credits again",
+    caught: TABLE,
+  },
+  {
+    file: PLACE,
+    find: 'if (hold.state !== "open" || !isSame) return',
+    replace: 'if (hold.state !== "open") return',
+    what: "the hold of another key is answered as done",
+    caught: TABLE,
+  },
+  {
+    file: PLACE,
+    find: "if (claimed.owner !== undefined) return { outcome: replayOutcome(claimed.owner, levels, money) };",
+    replace: "",
+    what: "an Idempotency-Key is charged twice",
+    caught: { histories: 200 },
+  },
+  {
+    file: PLACE,
+    find: "credits === 0n && freeLimit !== null && freeUsedAt(account, now) >= freeLimit",
+    replace: "credits === 0n && freeLimit !== null && freeUsedAt(account, now) > freeLimit",
+    what: "one request more than the free limit is placed",
+    caught: { histories: 500 },
+  },
+  {
+    file: PLACE,
+    find: "    held: account.held + held,\n",
+    replace: "    held: account.held + credits,\n",
+    what: "the account reserves the least of a hold that is larger",
+    caught: { histories: 200 },
+  },
+  {
+    file: PLACE,
+    find: "used: totals.used, held: totals.held + held };",
+    replace: "used: totals.used, held: totals.held };",
+    what: "budgets do not count a hold",
+    caught: { histories: 200 },
+  },
+  {
+    file: PLACE,
+    find: "    claim: claim ?? null,\n",
+    replace: "    claim: null,\n",
+    what: "a place stores no claim",
+    caught: { histories: 200 },
+  },
+  {
+    file: PLACE,
+    find: "if (!isOwn && isOverLimit) return money;",
+    replace: "",
+    what: "the answer to another key is repeated to a key without room in its limit",
+    caught: KEYS,
+  },
+  {
+    file: CLAIMS,
+    find: 'if (state === "open") return true;',
+    replace: "",
+    what: "the key of a running request is free",
+    caught: { histories: 500 },
+  },
+  {
+    file: CLAIMS,
+    find: '(state === "captured" || kept !== undefined)',
+    replace: 'state === "captured"',
+    what: "the key of a released hold is free although its client has seen an answer",
+    caught: KEYS,
+  },
+  {
+    file: CLAIMS,
+    find: "claimedAt > now - CLAIM_LIFETIME_MS",
+    replace: "claimedAt >= now - CLAIM_LIFETIME_MS",
+    what: "a claim lasts a moment longer than 24 h",
+    caught: KEYS,
+  },
+  {
+    file: CLAIMS,
+    find: 'if (record.fingerprint !== claim.fingerprint) return "claim_mismatch";',
+    replace: "",
+    what: "another request gets the answer of an Idempotency-Key",
+    caught: { histories: 500 },
+  },
+  // Ends of holds.
+  {
+    file: HOLD,
+    find: "const charge = smaller(wanted, hold.credits);",
+    replace: "const charge = wanted;",
+    what: "a charge is above its hold",
+    caught: TABLE,
+  },
+  {
+    file: HOLD,
+    find: "    debited: account.debited + charge,\n",
+    replace: "",
+    what: "a charge does not lower the balance",
+    caught: { histories: 200 },
+  },
+  {
+    file: HOLD,
+    find: "    held: account.held - hold.credits,\n",
+    replace: "    held: account.held - charge,\n",
+    what: "the end of a hold frees its charge alone",
+    caught: { histories: 200 },
+  },
+  {
+    file: HOLD,
+    find: "{ held: -hold.credits, used: charge }",
+    replace: "{ held: -hold.credits, used: hold.credits }",
+    what: "a limit counts the hold instead of its charge",
+    caught: { histories: 200 },
+  },
+  {
+    file: HOLD,
+    find: "{ held: -hold.credits, used: charge }",
+    replace: "{ held: -charge, used: charge }",
+    what: "a limit keeps the rest of a captured hold",
+    caught: { histories: 200 },
+  },
+  {
+    file: HOLD,
+    find: 'const isSame = hold.state === "captured" && hold.charge === charge && hold.cost === cost;',
+    replace: 'const isSame = hold.state === "captured";',
+    what: "a capture of other amounts is answered as done",
+    caught: TABLE,
+  },
+  {
+    file: HOLD,
+    find: "const cost = isForeign ? 0n : release.cost;",
+    replace: "const cost = release.cost;",
+    what: "a release books the cost of another provider to the current one",
+    caught: TABLE,
+  },
+  {
+    file: HOLD,
+    find: "const cost = report.cost - (hold.booked.get(attempt) ?? 0n);",
+    replace: "const cost = report.cost;",
+    what: "a late bill is booked as if it was an additional one",
+    caught: { histories: 500 },
+  },
+  {
+    file: HOLD,
+    find: '  if (cost <= 0n) return { outcome };\n  const step = { ...holdStep(account, "late"',
+    replace: '  return { outcome };\n  const step = { ...holdStep(account, "late"',
+    what: "late bills are not booked",
+    caught: { histories: 500 },
+  },
+  {
+    file: HOLD,
+    find: "hold.attempt !== attempt - 1 || isLeased",
+    replace: "hold.attempt !== attempt - 1",
+    what: "an attempt begins while a resolver has the hold",
+    caught: TABLE,
+  },
+  {
+    file: HOLD,
+    find: "if (hold.deadlineAt > now || hold.leasedUntil > now) return",
+    replace: "if (hold.deadlineAt > now) return",
+    what: "two resolvers have one hold",
+    caught: TABLE,
+  },
+  {
+    file: HOLD,
+    find: "if (hold.leasedUntil > 0) return",
+    replace: "if (false) return",
+    what: "an answer is kept after a resolver was told that there is none",
+    caught: TABLE,
+  },
+  {
+    file: HOLD,
+    find: "if (hold.kept !== undefined) return { outcome: DONE };",
+    replace: "",
+    what: "the kept amounts are replaced",
+    caught: TABLE,
+  },
+  {
+    file: HOLD,
+    find: "const wanted = credits - hold.credits;",
+    replace: "const wanted = credits;",
+    what: "a repeated extension grows again",
+    caught: TABLE,
+  },
+  {
+    file: HOLD,
+    find: "const growth = most === undefined ? undefined : most - hold.credits;",
+    replace: "const growth = most;",
+    what: "a hold grows above its most",
+    caught: { histories: 500 },
+  },
+  {
+    file: HOLD,
+    find: "      spenderRefusal(account, chain, now) ??\n",
+    replace: "",
+    what: "the hold of a deleted key grows",
+    caught: { histories: 3_000 },
+  },
+  {
+    file: HOLD,
+    find: "Math.max(deadlineAt, hold.deadlineAt),\n    held: account.held + more,",
+    replace: "deadlineAt,\n    held: account.held + more,",
+    what: "an extension moves a deadline back",
+    caught: TABLE,
+  },
+  // State.
+  {
+    file: APPLY,
+    find: "  put(account.open, step.id, undefined, undo);\n",
+    replace: "",
+    what: "a hold is open after its end",
+    caught: TABLE,
+  },
+  {
+    file: APPLY,
+    find: "const holds = (budget.totals.get(window)?.holds ?? 0) + more;\n  const isOver = window < budget.window && holds === 0;",
+    replace:
+      "const holds = (budget.totals.get(window)?.holds ?? 0) + more;\n  const isOver = window < budget.window && held === 0n;",
+    what: "an open hold of zero credits does not keep the totals of its window",
+    caught: WINDOWS,
+  },
+  {
+    file: APPLY,
+    find: "if (!isNewPeriod) return;",
+    replace: "return;",
+    what: "a new period counts the charges of the window before",
+    caught: { histories: 500 },
+  },
+  {
+    file: APPLY,
+    find: 'set(budget, { window: budget.window + 1, windowStart: null }, ["window", "windowStart"], undo);\n  dropUnheld',
+    replace: 'set(budget, { window: 1, windowStart: null }, ["window", "windowStart"], undo);\n  dropUnheld',
+    what: "the numbers of windows begin again with a period",
+    caught: WINDOWS,
+  },
+  {
+    file: APPLY,
+    find: "const freeUsed = day === account.freeDay ? account.freeUsed + 1 : 1;",
+    replace: "const freeUsed = 1;",
+    what: "the free limit is never used up",
+    caught: { histories: 500 },
+  },
+  {
+    file: APPLY,
+    find: "for (const restore of undo.toReversed()) restore();",
+    replace: "for (const restore of undo) restore();",
+    what: "a decision is taken back in the wrong order",
+    caught: CHAIN,
+  },
+  {
+    file: APPLY,
+    find: "if (step.accountId !== account.id || step.seq !== account.seq + 1) {",
+    replace: "if (step.accountId !== account.id) {",
+    what: "a step is applied twice, or without the one before it",
+    caught: CHAIN,
+  },
+  {
+    file: ACCOUNT,
+    find: "return now < freeDay + DAY_MS ? freeUsed : 0;",
+    replace: "return now > freeDay + DAY_MS ? 0 : freeUsed;",
+    what: "the free limit of a day ends a moment late",
+    caught: TABLE,
+  },
+  {
+    file: DECIDE,
+    find: "      noteClaim(known, judged.step, undo);\n",
+    replace: "",
+    what: "two places of one batch get one Idempotency-Key",
+    caught: KEYS,
+  },
+  {
+    file: DECIDE,
+    find: "        takeBack(undo);\n        return { missing",
+    replace: "        return { missing",
+    what: "a decision without its facts changes the account",
+    caught: CHAIN,
+  },
+  {
+    file: OTHERS,
+    find: "const now = Math.max(terms.now, account.at);",
+    replace: "const now = terms.now;",
+    what: "a clock that goes back moves an account back",
+    caught: WINDOWS,
+  },
+  {
+    file: OTHERS,
+    find: "if (known !== undefined && known.revision > revision) return",
+    replace: "if (false) return",
+    what: "an older change of a key replaces its deletion",
+    caught: TREES,
+  },
+  {
+    file: OTHERS,
+    find: "return levels <= MAX_LEVELS;",
+    replace: "return true;",
+    what: "a fifth level escapes its root",
+    caught: TREES,
+  },
+  {
+    file: OTHERS,
+    find: ": known.parentId === parentId;",
+    replace: ": true;",
+    what: "a key leaves the budget above it",
+    caught: TREES,
+  },
+  {
+    file: DEPOSIT,
+    find: 'COMPLETED: { COMPLETED: null, REFUNDED: "refund" }',
+    replace: "COMPLETED: { COMPLETED: null, REFUNDED: null }",
+    what: "a refunded payment stays spendable",
+    caught: { histories: 500 },
+  },
+  {
+    file: WINDOW,
+    find: "const FIRST_MONDAY_MS = 4 * DAY_MS;",
+    replace: "const FIRST_MONDAY_MS = 3 * DAY_MS;",
+    what: "weeks begin on Sunday",
+    caught: WINDOWS,
+  },
+];
