@@ -2,7 +2,7 @@
 // repairs its own findings. Each step prints one line; a failed step also shows the output of its tool.
 import { createRequire } from "node:module";
 import { checkGeneratedCode } from "./generated-code.ts";
-import { checkGuidePages } from "./guide-pages.ts";
+import { checkGuidePages } from "./guides/guide-pages.ts";
 import { checkRegularExpressions } from "./regular-expressions.ts";
 import { checkApi, checkContract } from "./release/last-release.ts";
 import { checkSettingsPages } from "./settings-pages.ts";

@@ -1,7 +1,7 @@
 // `npm run generate` writes proto/src/gen from the contract in proto/, docs/operations/ from the schemas of settings, and
 // the pages of the guides from docs/.
 import { generateCode } from "./generated-code.ts";
-import { writeGuidePages } from "./guide-pages.ts";
+import { writeGuidePages } from "./guides/guide-pages.ts";
 import { writeSettingsPages } from "./settings-pages.ts";
 import { ToolError } from "./tool.ts";
 

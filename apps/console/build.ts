@@ -23,7 +23,7 @@ const SOURCES = [
 const BUILDS = join(HERE, "dist");
 const NAME = "web-";
 const DIGITS = 16;
-const COMPRESSIBLE = /\.(?:js|css|svg|json|txt|md|webmanifest)$|\/docs\/\w+\.html$/;
+const COMPRESSIBLE = /\.(?:js|css|svg|json|txt|md|webmanifest)$|\/docs\/[\w-]+\.html$/;
 /** Bytes; less fits into one packet anyway. */
 const LEAST_COMPRESSED = 1_000;
 /** A build of other sources may still be in use by a running router. */

@@ -15,6 +15,7 @@ import {
   LAST_WORDS_MS,
   listenError,
   openRedis,
+  registerScope,
   trustConnection,
 } from "@gr/runtime";
 import type { FastifyInstance } from "fastify";
@@ -114,12 +115,12 @@ export const gatewayModule = defineModule({
         else pages.send(file, reply);
       });
     }
-    await app.register(async (routes) => {
+    await registerScope(app, "public routes", async (routes) => {
       routes.setErrorHandler((error, { principal, raw, method }) => {
         throw principal === null ? error : failureOf(raw.url ?? "", method, error);
       });
       for (const [module, points] of mounted) {
-        await routes.register(async (scope) => {
+        await registerScope(routes, "module", async (scope) => {
           if (points.some(({ signsIn }) => signsIn === true)) {
             scope.addHook("onSend", async (request, reply) => people.learn(request, reply));
           }

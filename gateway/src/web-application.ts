@@ -15,7 +15,7 @@ const START_PAGE = "/index.html";
 /** Files with a content hash in their names. */
 const LASTING = /^\/assets\//;
 /** A page of the guides: its address has no extension. */
-const GUIDE = /^\/docs\/\w+$/;
+const GUIDE = /^\/docs\/[\w-]+$/;
 const GUIDE_POLICY =
   "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /** The first page of the guides. */

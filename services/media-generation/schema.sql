@@ -114,6 +114,8 @@ CREATE INDEX generation_of_model ON generation USING btree (account_id, model, c
 
 CREATE INDEX generation_open ON generation USING btree (due_at) WHERE booked_at IS NULL;
 
+CREATE INDEX generation_videos ON generation USING btree (account_id, key_id, created_at, id) WHERE kind = 'video'::text;
+
 CREATE INDEX webhook_delivery_due ON webhook_delivery USING btree (due_at) WHERE state = 'pending'::text;
 
 CREATE INDEX webhook_delivery_ended ON webhook_delivery USING btree (ended_at) WHERE ended_at IS NOT NULL;

@@ -104,9 +104,9 @@ const plain = (count: number) => count.toLocaleString("en-US");
 const crashText = ({ rounds, kills, answers }: Crashes) =>
   `${rounds} of ${rounds} rounds with \`kill -9\` of every process, ${kills} kills among ${plain(answers)} answers: bills of the providers = charges + booked losses, to 1e-12 USD`;
 const priceText = ({ checked, models, providers }: Prices) =>
-  `${plain(checked)} of ${plain(checked)} requests at the prices of ${models} models cost the bill of their provider, at ${providers} providers`;
+  `${plain(checked)} of ${plain(checked)} requests to ${models} models, at the price lists of ${providers} providers: no charge is below the bill of the provider, none above the quote`;
 const chatText = ({ micros }: Chat) =>
-  `${costText(micros)} of processor time, with keys, limits, durable money and log`;
+  `${costText(micros)}, processor time with keys, limits, durable money and log`;
 const testText = ({ quick, deep }: Tests) => `${plain(quick)} quick, ${plain(deep)} deep`;
 
 function peersText({ micros }: Peers): string {

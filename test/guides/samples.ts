@@ -21,9 +21,11 @@ export interface Sample {
 }
 
 /** Documents with samples for callers. */
-export const GUIDES = ["README.md", "docs/api.md", "docs/clients.md"] as const;
+export const GUIDES = ["README.md", "docs/api.md", "docs/api-videos.md", "docs/clients.md"] as const;
 /** Address of a router in documents. */
 export const DOCUMENTED_URL = "http://127.0.0.1:8080";
+/** Address of a receiver of webhooks in documents. */
+export const DOCUMENTED_RECEIVER = "https://example.com";
 
 const FENCE = /^```(\S*)/;
 const HEADING = /^#+ (.+)/;
@@ -97,6 +99,7 @@ const LANGUAGES: Readonly<Record<string, Language>> = {
 /**
  * Runs the samples of one language in their order, as one program.
  * @param program runs a file of the language
+ * @param more another address of a receiver; environment; a last statement of the program
  * @returns the output
  * @throws Error with the line of the sample that fails
  */
@@ -104,6 +107,7 @@ export async function runSamples(
   router: Pick<Router, "baseUrl" | "dataDir" | "apiKey" | "managementKey">,
   samples: readonly Sample[],
   program: string,
+  more: { receiver?: string; env?: Readonly<Record<string, string>>; last?: string } = {},
 ): Promise<string> {
   const language = samples[0]?.language ?? "";
   const traits = LANGUAGES[language];
@@ -114,7 +118,10 @@ export async function runSamples(
     await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"));
     const marks = samples.map(({ line }) => `line ${line}`);
     const parts = samples.flatMap(({ text }, index) => [traits.mark(marks[index] ?? ""), text]);
-    const text = [traits.opening, ...parts, ""].join("\n").replaceAll(DOCUMENTED_URL, router.baseUrl);
+    const text = [traits.opening, ...parts, more.last ?? "", ""]
+      .join("\n")
+      .replaceAll(DOCUMENTED_URL, router.baseUrl)
+      .replaceAll(DOCUMENTED_RECEIVER, more.receiver ?? DOCUMENTED_RECEIVER);
     await writeFile(join(folder, traits.file), text);
     const env = {
       PATH: samplesPath(),
@@ -122,6 +129,7 @@ export async function runSamples(
       PYTHONDONTWRITEBYTECODE: "1",
       // The shell samples read both from the file.
       ...(language === "sh" ? {} : { API_KEY: router.apiKey, MANAGEMENT_KEY: router.managementKey }),
+      ...more.env,
     };
     const options = { cwd: folder, env, maxBuffer: 64 * 1024 * 1024 };
     const ended = await promisify(execFile)(program, [traits.file], options).catch((error: unknown) => {

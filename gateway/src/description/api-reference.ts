@@ -12,7 +12,7 @@ export const REFERENCE_PATHS: readonly string[] = [REFERENCE_PAGE, SCRIPT_PATH, 
 
 /** Links to the guides, which are files of the console's build. */
 const GUIDES = `<nav style="display: flex; gap: 1.25rem; padding: 0.5rem 1rem; font: 1rem system-ui, sans-serif">
-<a href="/docs/api">Guide</a> <a href="/docs/clients">Clients and agents</a> <a href="/docs/errors">Errors</a>
+<a href="/docs/api">Guide</a> <a href="/docs/api-videos">Videos and webhooks</a> <a href="/docs/clients">Clients and agents</a> <a href="/docs/errors">Errors</a>
 </nav>
 `;
 

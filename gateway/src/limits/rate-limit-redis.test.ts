@@ -82,7 +82,7 @@ test("all counts of a request, and the revocation of its key, lie in the slot of
   ];
   await direct.set("revoked:{owner}key", "1", "PX", 15_000);
   const decision = await limiter.spend({ counts, owner: "owner", keyId: "key" }, clock.now());
-  expect(decision).toMatchObject({ admitted: true, revoked: true });
+  expect(decision).toMatchObject({ isAdmitted: true, isRevoked: true });
   expect((await direct.keys("*")).sort()).toEqual([
     "rate-limit:account:{owner}",
     "rate-limit:test:{owner}key",

@@ -132,11 +132,11 @@ describe.each([
     const limit = rule(3);
     for (const used of [1, 2, 3]) {
       const decision = await bench.spend(single(subject, limit));
-      expect(decision).toMatchObject({ admitted: true, remaining: 3 - used, retryAfterUs: 0 });
+      expect(decision).toMatchObject({ isAdmitted: true, remaining: 3 - used, retryAfterUs: 0 });
       expectNear(decision.resetUs, used * INTERVAL_S);
     }
     const refused = await bench.spend(single(subject, limit));
-    expect(refused).toMatchObject({ admitted: false, remaining: 0 });
+    expect(refused).toMatchObject({ isAdmitted: false, remaining: 0 });
     expectNear(refused.resetUs, 3 * INTERVAL_S);
     expectNear(refused.retryAfterUs, INTERVAL_S);
     await bench.advance(Math.ceil(refused.retryAfterUs / 1_000_000));

@@ -5,7 +5,7 @@ import { byDepth } from "@gr/testing/depth";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { type Account, newAccount } from "./account.ts";
-import { apply, takeBack } from "./apply.ts";
+import { apply, replayHold, takeBack } from "./apply.ts";
 import type { Operation } from "./operation.ts";
 import type { Outcome } from "./outcome.ts";
 import { ACCOUNT, LedgerUnderTest, present } from "./test/ledger-under-test.ts";
@@ -62,6 +62,12 @@ test("each step keeps the invariants, and the stored steps alone make the same s
       kinds.add(step.kind);
     }
     expect(isDeepStrictEqual(replayed(ledger), ledger.account)).toBe(true);
+    const { open, ended } = ledger.account;
+    for (const hold of [...open.values(), ...ended.values()]) {
+      const own = ledger.steps.filter(({ id }) => id === hold.id);
+      expect(isDeepStrictEqual(replayHold(own), hold)).toBe(true);
+      expect(replayHold(own.slice(1))).toBeUndefined();
+    }
   });
   fc.assert(property, { numRuns: RUNS });
   expect([...kinds].sort()).toEqual([

@@ -84,7 +84,7 @@ test("the hold covers all parts, and what the next provider reads again, before 
   expect(one).toMatchObject({
     kind: "failed",
     cost: 3n * PICO,
-    metered: true,
+    isMetered: true,
     mayFallBack: true,
     why: "broke_off",
   });
@@ -99,13 +99,13 @@ test("the hold covers all parts, and what the next provider reads again, before 
 test("a bill that the provider says is booked in full, and charged as far as it is trusted", async () => {
   answers.set("first", { cost: 9n * PICO });
   const { end, seen } = broken(3n, 0n, { billOf: (found) => ({ cost: found?.cost ?? 0n, charge: 5n }) });
-  expect(await continuation.settle(end, first, second)).toMatchObject({ cost: 9n * PICO, metered: false });
+  expect(await continuation.settle(end, first, second)).toMatchObject({ cost: 9n * PICO, isMetered: false });
   expect(costOfParts(seen[0] ?? [])).toBe(5n * PICO);
 });
 
 test("a provider that bills nobody has no cost to book; its part is charged all the same", async () => {
   const { end } = broken(3n, 0n, { isBilled: false });
-  expect(await continuation.settle(end, first, second)).toMatchObject({ cost: 0n, metered: false });
+  expect(await continuation.settle(end, first, second)).toMatchObject({ cost: 0n, isMetered: false });
   expect(extensions).toEqual([13n]);
 });
 

@@ -26,7 +26,14 @@ export { RedisGate, type RedisGateMessages } from "./database/redis-gate.ts";
 export { isUuid, UUID, UUID_PATTERN } from "./database/uuid.ts";
 export { hasEntityTag } from "./http/entity-tag.ts";
 export type { MountPoint } from "./http/forward-request.ts";
-export { closeHttpApp, createHttpApp, drainHttpApp, pathOf, routeNotFound } from "./http/http-app.ts";
+export {
+  closeHttpApp,
+  createHttpApp,
+  drainHttpApp,
+  pathOf,
+  registerScope,
+  routeNotFound,
+} from "./http/http-app.ts";
 export { admitStranger, type ConnectionLimits, trustConnection } from "./http/open-connections.ts";
 export { LONGEST_PAGE, type Page, pageFields, pageOf, wholeNumber } from "./http/page-fields.ts";
 export { countHeader } from "./http/refuse-ambiguous.ts";

@@ -38,13 +38,16 @@ export async function startServiceHttp(options: ServiceHttpOptions) {
     },
   });
   registerOps(app, options.readiness, options.metrics);
-  const described: Record<string, object> = {};
   for (const { name, rest } of options.modules) {
     if (rest === undefined) continue;
-    described[name] = describeRoutes(rest);
     await serveForwarded(app, name, rest, options.trust);
   }
-  app.get(DESCRIBE_PATH, async () => described);
+  // On demand: most starts are never asked, and schemas of all routes need a tenth of a second.
+  app.get(DESCRIBE_PATH, async () =>
+    Object.fromEntries(
+      options.modules.flatMap(({ name, rest }) => (rest === undefined ? [] : [[name, describeRoutes(rest)]])),
+    ),
+  );
   try {
     await app.listen({ host: options.host, port: options.port });
   } catch (error) {

@@ -1,6 +1,6 @@
 // Cost of a place and its capture in PostgreSQL: the function `post` of today beside the writer of the chain, in one run. CPU is
 // that of the writer's backend; figures of one run compare, those of two runs do not.
-// node services/billing/bench/chain.ts [seconds per figure] [rounds]
+// node services/billing/bench/chain.ts [rounds]
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,11 +19,14 @@ const CREDITS = 1_000_000_000_000n;
 const HOLD = 500n;
 const CHARGE = 124n;
 const COST = 12_345_678_901n;
-/** Of /proc/<pid>/stat, on every Linux. */
-const TICK_US = 10_000;
-const WARM_MS = 200;
-const seconds = Number(process.argv[2] ?? 0.8);
-const rounds = Number(process.argv[3] ?? 3);
+/** Batches of one figure, by their size. */
+const COUNTS = new Map([
+  [1, 400],
+  [10, 150],
+  [64, 80],
+]);
+const WARM_BATCHES = 20;
+const rounds = Number(process.argv[2] ?? 5);
 
 const tag = {
   service: "bench",
@@ -183,7 +186,7 @@ async function measureAll(isHot: boolean, batch: number): Promise<void> {
     for (const variant of variants) {
       await db.query("VACUUM billing.account, billing.spender, billing.hold, billing.entry");
       await db.query("CHECKPOINT");
-      await runFor(variant, isHot, batch, WARM_MS);
+      await runBatches(variant, isHot, batch, WARM_BATCHES);
       all.get(variant)?.push(await measure(variant, isHot, batch));
     }
   }
@@ -210,10 +213,10 @@ async function measureAll(isHot: boolean, batch: number): Promise<void> {
 async function measure(variant: Variant, isHot: boolean, batch: number): Promise<Figures> {
   const pid = await backendOf(variant);
   const wal = await walPosition();
-  const ticks = cpuOf(pid);
+  const cpu = cpuOf(pid);
   const usage = process.cpuUsage();
   const begun = performance.now();
-  const pairs = await runFor(variant, isHot, batch, seconds * 1_000);
+  const pairs = await runBatches(variant, isHot, batch, COUNTS.get(batch) ?? 0);
   const ms = performance.now() - begun;
   const { user, system } = process.cpuUsage(usage);
   const bytes = await db.query<{ bytes: string }>(
@@ -221,7 +224,7 @@ async function measure(variant: Variant, isHot: boolean, batch: number): Promise
     [wal],
   );
   return {
-    postgres: ((cpuOf(pid) - ticks) * TICK_US) / pairs,
+    postgres: (cpuOf(pid) - cpu) / pairs,
     node: (user + system) / pairs,
     wal: Number(bytes.rows[0]?.bytes ?? 0) / pairs,
     pairsPerSecond: (pairs / ms) * 1_000,
@@ -229,15 +232,12 @@ async function measure(variant: Variant, isHot: boolean, batch: number): Promise
 }
 
 /** @returns pairs */
-async function runFor(variant: Variant, isHot: boolean, batch: number, ms: number): Promise<number> {
-  const until = performance.now() + ms;
-  let pairs = 0;
-  while (performance.now() < until) {
+async function runBatches(variant: Variant, isHot: boolean, batch: number, count: number): Promise<number> {
+  for (let done = 0; done < count; done += 1) {
     const some = Array.from({ length: batch }, () => pick(isHot));
     await variant.run(some.map((account) => ({ holdId: randomUUID(), account })));
-    pairs += batch;
   }
-  return pairs;
+  return batch * count;
 }
 
 function pick(isHot: boolean): BenchAccount {
@@ -261,9 +261,10 @@ async function walPosition(): Promise<string> {
   return rows[0]?.lsn ?? "0/0";
 }
 
+/** @returns µs that the process has had a processor, on Linux */
 function cpuOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-  return Number(fields[11] ?? 0) + Number(fields[12] ?? 0);
+  const [ns] = readFileSync(`/proc/${pid}/schedstat`, "utf8").split(" ");
+  return Number(ns) / 1_000;
 }
 
 function median(values: readonly number[]): number {

@@ -262,6 +262,14 @@ describe("pages", () => {
       // A rare model is found by its index and not by a scan of the log, as are the few running or failed entries.
       const rare = await planOf(media.db, pageQuery(owner, { model: "rare" }, before, 21));
       expect(rare).toMatch(/generation_of_model/);
+      if ("keyId" in owner) {
+        const videos = await planOf(
+          media.db,
+          pageQuery(owner, { kind: "video", isPresent: true }, before, 21),
+        );
+        expect(videos).toMatch(/generation_videos/);
+        expect(videos).not.toContain("Sort");
+      }
       for (const [status, few] of [
         ["running", "generation_open"],
         ["failed", "generation_failed"],

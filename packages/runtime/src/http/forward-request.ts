@@ -9,7 +9,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type Dispatcher, Pool } from "undici";
 import { callForBody, isWaiting, questionHeaders } from "../bodies/expected-bodies.ts";
 import { headersForModules } from "./client-headers.ts";
-import { FORWARDED_METHODS, keepConnection } from "./http-app.ts";
+import { FORWARDED_METHODS, keepConnection, registerScope } from "./http-app.ts";
 
 const CONNECT_TIMEOUT_MS = 3_000;
 const LONGEST_SILENCE_MS = 4 * 3_600_000;
@@ -70,7 +70,7 @@ export async function forwardRequests(
   const upstream = new URL(baseUrl).origin;
   // Each waiting client is one connection here as well.
   const pool = new Pool(upstream, { pipelining: 1, connect: { timeout: CONNECT_TIMEOUT_MS } });
-  await app.register(async (scope) => {
+  await registerScope(app, "forwarded requests", async (scope) => {
     scope.addHook("onClose", () => pool.close());
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("*", passBody);

@@ -231,6 +231,17 @@ export async function drainHttpApp({ server }: FastifyInstance, forMs: number): 
   while (!over.aborted && (await connections()) > 0) await pause(IDLE_SWEEP_MS, over);
 }
 
+/**
+ * Registers a scope of the app. Without the name, Fastify would search all loaded modules for one.
+ */
+export async function registerScope(
+  app: FastifyInstance,
+  name: string,
+  fill: (scope: FastifyInstance) => Promise<void>,
+): Promise<void> {
+  await app.register(Object.assign(fill, { [Symbol.for("fastify.display-name")]: name }));
+}
+
 /** Stops accepting, lets running requests finish for at most `graceMs`, then cuts their connections. */
 export async function closeHttpApp(app: FastifyInstance, graceMs: number): Promise<void> {
   // Otherwise connections with a request that ends during the close would stay for their keep-alive time.

@@ -16,6 +16,7 @@ import { admitBodies, type BodyRules } from "../bodies/incoming-body.ts";
 import { BODY_MESSAGES, readJsonBody } from "../bodies/json-body.ts";
 import type { LongStrings } from "../bodies/parse-in-slices.ts";
 import { parseRequest, refuseNul } from "../bodies/parse-request.ts";
+import { registerScope } from "./http-app.ts";
 
 const JSON_TYPE = "application/json";
 
@@ -108,7 +109,7 @@ export function restRoute<
 
 /** Registers the routes in an encapsulated scope, so that their body parsers touch nothing else. */
 export async function registerRest(app: FastifyInstance, api: RestApi): Promise<void> {
-  await app.register(async (scope) => {
+  await registerScope(app, "routes", async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser(JSON_TYPE, async (request: FastifyRequest, payload: IncomingMessage) => {
       const { bodyAs } = request.routeOptions.config;
@@ -138,7 +139,7 @@ async function acceptForms(scope: FastifyInstance): Promise<void> {
     if (!request.isMultipart() || bodyAs === "nothing") return;
     if (form === undefined) throw otherBodyType(request);
     refuseEncoding(request);
-    request.body = await readFormBody(request, form.rules, form.readers);
+    request.body = await readFormBody(request, form.rules, form.readers());
   });
 }
 
@@ -152,7 +153,7 @@ function registerRoute(scope: FastifyInstance, route: RestRoute, refusesNul: boo
       longStrings: route.longStrings ?? "whole",
       ...(bodySchema === undefined || form === undefined
         ? {}
-        : { form: { rules: form, readers: textReaders(jsonSchema(bodySchema, "input")) } }),
+        : { form: { rules: form, readers: once(() => textReaders(jsonSchema(bodySchema, "input"))) } }),
     },
     ...(route.bodyLimit === undefined ? {} : { bodyLimit: route.bodyLimit }),
     onRequest: (http, _reply, done) => {
@@ -175,6 +176,15 @@ function registerRoute(scope: FastifyInstance, route: RestRoute, refusesNul: boo
       return route.handle({ body, query, caller, http, reply } as RestRequest<never, never, never>);
     },
   });
+}
+
+/** Returns a function with the result of the first call: most processes never need it. */
+function once<Result extends object>(create: () => Result): () => Result {
+  let result: Result | undefined;
+  return () => {
+    result ??= create();
+    return result;
+  };
 }
 
 function bodyTypes({ routeOptions }: FastifyRequest): string {
@@ -264,6 +274,6 @@ declare module "fastify" {
   interface FastifyContextConfig {
     bodyAs?: "nothing" | "parsed" | "bytes";
     longStrings?: LongStrings;
-    form?: { readonly rules: FormRules; readonly readers: ReadonlyMap<string, TextReader> };
+    form?: { readonly rules: FormRules; readonly readers: () => ReadonlyMap<string, TextReader> };
   }
 }

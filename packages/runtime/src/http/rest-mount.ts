@@ -10,6 +10,7 @@ import { traceHeaders } from "../telemetry/spans.ts";
 import { setPrincipal } from "../telemetry/trace-requests.ts";
 import { headersForModules } from "./client-headers.ts";
 import { forwardRequests, type MountPoint } from "./forward-request.ts";
+import { registerScope } from "./http-app.ts";
 import { type RestApi, registerRest } from "./rest-api.ts";
 
 /** Path of a module's description for the gateway; never reachable from outside. */
@@ -32,7 +33,7 @@ export async function mountLocal(app: FastifyInstance, points: readonly MountPoi
   const routes = api.routes.filter(({ path }) => points.some((point) => isUnder(path, point)));
   /** Headers that the point of a route adds, by the route's path. */
   const keeps = new Map(routes.map(({ path }) => [path, points.find((one) => isUnder(path, one))?.keeps]));
-  await app.register(async (scope) => {
+  await registerScope(app, "mounted routes", async (scope) => {
     scope.addHook("onRequest", (request, _reply, done) => {
       request.raw.headers = headersForModules(request.raw.headers, keeps.get(request.routeOptions.url ?? ""));
       done();
@@ -75,7 +76,7 @@ export async function serveForwarded(
   api: RestApi,
   trust: { trustedSecrets: readonly string[]; clock: Clock },
 ): Promise<void> {
-  await app.register(async (scope) => {
+  await registerScope(app, "mounted routes", async (scope) => {
     scope.addHook("onRequest", async (request) => {
       const token = request.headers[PRINCIPAL_HEADER];
       const principal =

@@ -76,7 +76,8 @@ const STATUS = `CASE
   WHEN state = 'blocked' THEN 'blocked'
   WHEN told_reason = '${"generation_cancelled" satisfies Reason}' THEN 'cancelled'
   ELSE 'failed' END`;
-/** The condition in the words of its index. */
+/** Conditions in the words of their indexes. */
+const OF_KIND = { image: "kind = 'image'", video: "kind = 'video'" } as const;
 const NOT_SUCCEEDED = "state IN ('failed', 'blocked', 'unknown')";
 const COLUMNS = `id, account_id, key_id, kind, model, ${STATUS} AS status, request, outputs, previews,
   operations IS NOT NULL AS accepted, progress, price_version,
@@ -136,7 +137,7 @@ export function pageQuery(
   limit: number,
 ): Query {
   const terms: Term[] = ownerTerms(owner);
-  if (kind !== undefined) terms.push(["kind = ", kind]);
+  if (kind !== undefined) terms.push([OF_KIND[kind]]);
   if (model !== undefined) terms.push(["model = ", model]);
   if (status !== undefined) terms.push([`${STATUS} = `, status]);
   // Repeats an implied condition, so that PostgreSQL uses the index of open rows, which are few among many.

@@ -1,3 +1,4 @@
+// The pauses between attempts, in calculated times.
 import { expect, test } from "@jest/globals";
 import { MOST_ATTEMPTS, nextAttemptAt } from "./retry-schedule.ts";
 

@@ -1,3 +1,4 @@
+// Places of attempts: bounds of receivers and accounts, for any order of begins and ends.
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { SenderPlaces } from "./sender-places.ts";

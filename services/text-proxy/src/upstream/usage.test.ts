@@ -58,7 +58,7 @@ describe("the cost", () => {
   test.each(["10000.000000000001", "40500", "9000000", '"40500"'])(
     "%s counts as 10,000 USD, which closes the route",
     (text) => {
-      expect(read(withCost(text))).toMatchObject({ reportedCost: 10n ** 16n, saysCost: false });
+      expect(read(withCost(text))).toMatchObject({ reportedCost: 10n ** 16n, reportsCost: false });
     },
   );
 

@@ -3,7 +3,7 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Marked } from "marked";
-import { ROOT, ToolError } from "./tool.ts";
+import { ROOT, ToolError } from "../tool.ts";
 
 const PUBLIC = join(ROOT, "apps/console/public");
 const FOLDER = "docs";
@@ -19,6 +19,11 @@ interface Guide {
 
 const GUIDES: readonly Guide[] = [
   { name: "api", title: "Guide", about: "requests in curl, Python and JavaScript, money, keys, repeats" },
+  {
+    name: "api-videos",
+    title: "Videos and webhooks",
+    about: "videos as jobs, messages about the end of a request",
+  },
   { name: "clients", title: "Clients and agents", about: "settings of agents, chat programs and libraries" },
   { name: "errors", title: "Errors", about: "all errors, their causes and remedies" },
 ];
@@ -80,7 +85,7 @@ async function pageOf({ name, title }: Guide, text: string): Promise<string> {
       },
     },
   });
-  const body = await marked.parse(text.replaceAll(/\]\((\w+)\.md(#[^)]*)?\)/g, "]($1$2)"));
+  const body = await marked.parse(text.replaceAll(/\]\(([\w-]+)\.md(#[^)]*)?\)/g, "]($1$2)"));
   const links = [
     ...GUIDES.map((guide) => `<a href="/docs/${guide.name}">${guide.title}</a>`),
     '<a href="/docs">Reference</a>',
