@@ -31,6 +31,12 @@ const DARK: MantineColorsTuple = [
   ...(["#1d2125", "#16191c", "#16191c", "#0f1113", "#0c0e10"] as const),
 ];
 
+/** Filled buttons by colour, with a contrast of at least 4.5 to 1. */
+const FILLED: Readonly<Record<string, Readonly<Record<`--button-${string}`, string>>>> = {
+  brand: { "--button-color": "var(--on-brand)" },
+  red: { "--button-bg": "#b42331", "--button-hover": "#9b1c29", "--button-color": "#ffffff" },
+};
+
 export const theme = createTheme({
   primaryColor: "brand",
   primaryShade: { light: 7, dark: 4 },
@@ -68,7 +74,7 @@ export const theme = createTheme({
     Button: Button.extend({
       defaultProps: { fw: 500 },
       vars: (_theme, { variant = "filled", color }) => ({
-        root: variant === "filled" && color === undefined ? { "--button-color": "var(--on-brand)" } : {},
+        root: variant === "filled" ? (FILLED[color ?? "brand"] ?? {}) : {},
       }),
     }),
     Card: Card.extend({ defaultProps: { withBorder: true, radius: "lg", padding: "lg" } }),
