@@ -382,7 +382,7 @@ test("a row that is wrong alone is refused by the table", async () => {
     );
   const next = { seq: Number(end?.seq ?? 0) + 1 };
   for (const wrong of [
-    { charge: 11 },
+    { charge: 11, debited: 11 },
     { charge: -1 },
     { cost: -1 },
     { held: -1 },
