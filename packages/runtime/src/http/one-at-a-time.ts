@@ -5,14 +5,14 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
 
-/** The last answer of a connection; a member of its socket, which costs less than an entry of a WeakMap. */
+/** Member of a socket: its last answer. A WeakMap costs more. */
 const LAST_ANSWER = Symbol("last answer");
 
 interface AnsweringSocket extends Socket {
   [LAST_ANSWER]?: ServerResponse;
 }
 
-/** Must be the first hook, so that nothing is counted or begun for a request that waits. */
+/** Must be the first hook. Nothing is counted or begun for a request that waits. */
 export function answerOneAtATime(app: FastifyInstance): void {
   app.addHook("onRequest", (request, reply, done) => {
     const socket: AnsweringSocket = request.raw.socket;

@@ -1,11 +1,20 @@
 // Money and times as people read them.
 import { Text, Tooltip } from "@mantine/core";
-import { moneyText } from "./figure-text.ts";
+import { moneyText, wholeCentsText } from "./figure-text.ts";
 
 export function Money({ usd, strong }: { usd: string; strong?: boolean }) {
   return (
     <Text span inherit className="figures" {...(strong && { fw: 600 })}>
       {moneyText(usd)}
+    </Text>
+  );
+}
+
+/** In whole cents; exact when pointed at. */
+export function Balance({ usd, strong }: { usd: string; strong?: boolean }) {
+  return (
+    <Text span inherit className="figures" title={moneyText(usd)} {...(strong && { fw: 600 })}>
+      {wholeCentsText(usd)}
     </Text>
   );
 }
