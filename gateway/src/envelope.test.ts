@@ -107,6 +107,32 @@ describe.each(topologies)("answers, %s", (topology) => {
     expect(errorOf(answer)).toMatchObject({ type: "invalid_request_error", code: "method_not_allowed" });
   });
 
+  test.each([
+    { path: "/v1/credits/" },
+    { path: "/v1/credits/?by_api_key=true" },
+    { path: "/v1/models/" },
+    { path: "/v1/models/a/b/" },
+    { path: `${CHAT}/`, body: {} },
+    { path: "/v1/api-keys/", as: "management" as const },
+    { path: "/openapi.json/" },
+    { path: "/docs/" },
+  ])("$path with its slash at the end is the path without it", async ({ path, body, as }) => {
+    const asked = { key: as === "management" ? managementKey : key, ...(body === undefined ? {} : { body }) };
+    const [slash, plain] = await Promise.all(
+      [path, path.replace(/\/(?=$|\?)/, "")].map((one) => call(url(one), asked)),
+    );
+    expect(slash?.status).toBe(200);
+    expect([slash?.status, typeof slash?.body]).toEqual([plain?.status, typeof plain?.body]);
+  });
+
+  test("a slash at the end changes no refusal: 405, 401, and 404 for two slashes", async () => {
+    const wrong = await call(url(`${CHAT}/`), { key, method: "GET" });
+    expect([wrong.status, wrong.headers.get("allow")]).toEqual([405, "POST"]);
+    expect((await call(url("/v1/credits/"))).status).toBe(401);
+    expect((await call(url("/v1/credits//"), { key })).status).toBe(404);
+    expect((await call(url("/nowhere/"), { key })).status).toBe(404);
+  });
+
   test("every method that Node reads is not there on a path that is not", async () => {
     // Tunnels are refused before, and preflights are answered for all paths.
     const methods = METHODS.filter((method) => !["CONNECT", "OPTIONS"].includes(method));

@@ -4,6 +4,8 @@ CREATE TABLE account (
   id uuid NOT NULL,
   name text NOT NULL,
   created_at timestamp with time zone NOT NULL,
+  response_format text,
+  CONSTRAINT account_response_format_check CHECK (response_format = ANY (ARRAY['url'::text, 'b64_json'::text, 'b64_ephemeral'::text])),
   CONSTRAINT account_pkey PRIMARY KEY (id)
 );
 
@@ -22,12 +24,14 @@ CREATE TABLE api_key (
   deleted_at timestamp with time zone,
   ordinal bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
   revision bigint NOT NULL DEFAULT 0 /* Counts the changes that were begun; raised for good before billing is told. */,
+  response_format text,
   CONSTRAINT api_key_cap_credits_check CHECK (cap_credits >= 0),
   CONSTRAINT api_key_check CHECK (period IS NULL OR cap_credits IS NOT NULL),
   CONSTRAINT api_key_check1 CHECK (kind = 'normal'::text OR cap_credits IS NULL),
   CONSTRAINT api_key_digest_check CHECK (octet_length(digest) = 32),
   CONSTRAINT api_key_kind_check CHECK (kind = ANY (ARRAY['normal'::text, 'management'::text])),
   CONSTRAINT api_key_period_check CHECK (period = ANY (ARRAY['day'::text, 'week'::text, 'month'::text])),
+  CONSTRAINT api_key_response_format_check CHECK (response_format = ANY (ARRAY['url'::text, 'b64_json'::text, 'b64_ephemeral'::text])),
   CONSTRAINT api_key_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
   CONSTRAINT api_key_pkey PRIMARY KEY (id),
   CONSTRAINT api_key_digest_key UNIQUE (digest)

@@ -44,7 +44,7 @@ async function generate() {
 }
 const WELL = { statuses: [200, 200, 200], ended: true, cost: 0.01 };
 
-const models = () => call(router, "GET", "/v1/compat/models", { key: null });
+const models = () => call(router, "GET", "/v1/models?type=all", { key: null });
 
 test("requests are served while the catalogue is silent or dead, and the list is back with it", async () => {
   const { body: listed } = await models();

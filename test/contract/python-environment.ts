@@ -10,24 +10,26 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
-const REQUIREMENTS = fileURLToPath(new URL("./python/requirements.txt", import.meta.url));
+const here = (file: string) => fileURLToPath(new URL(`./python/${file}`, import.meta.url));
 const OLDEST = "3.10";
-const NO_PYTHON = `The clients in Python need a python3 of at least ${OLDEST} with venv and pip, and the one that is found has not: install python3 and python3-venv.`;
-const CHECK = `import sys, venv, ensurepip; sys.exit(sys.version_info < (${OLDEST.replace(".", ", ")}))`;
+const OLDEST_OF_TOOLS = "3.11";
 
 /** Time for the first run, which installs a hundred packages. */
 export const INSTALL_MS = 1_800_000;
 
 /** Returns the interpreter with the packages of the clients in Python. @throws Error as `pythonWith` */
-export const clientPython = () => pythonWith(REQUIREMENTS);
+export const clientPython = () => pythonWith(here("requirements.txt"));
+
+/** Returns the interpreter with the tools that read the description of the API. @throws Error as `pythonWith` */
+export const descriptionPython = () => pythonWith(here("description-requirements.txt"), OLDEST_OF_TOOLS);
 
 /**
  * Returns the interpreter of a venv.
- * @param requirements file with the packages and their digests
+ * @param requirements file with the packages and their digests @param oldest version of Python with all the packages
  * @throws Error with one sentence if there is no suitable Python
  */
-export async function pythonWith(requirements: string): Promise<string> {
-  const system = await systemPython();
+export async function pythonWith(requirements: string, oldest = OLDEST): Promise<string> {
+  const system = await systemPython(oldest);
   const { stdout: version } = await run(system, ["--version"]);
   const digest = createHash("sha256")
     .update(`${system}\n${version}`)
@@ -40,16 +42,19 @@ export async function pythonWith(requirements: string): Promise<string> {
   return join(place, "bin", "python");
 }
 
-async function systemPython(): Promise<string> {
+async function systemPython(oldest: string): Promise<string> {
+  const check = `import sys, venv, ensurepip; sys.exit(sys.version_info < (${oldest.replace(".", ", ")}))`;
   for (const python of ["/usr/bin/python3", "python3"]) {
     try {
-      await run(python, ["-c", CHECK]);
+      await run(python, ["-c", check]);
       return python;
     } catch (error) {
       if (!(error instanceof Error)) throw error;
     }
   }
-  throw new Error(NO_PYTHON);
+  throw new Error(
+    `These tests need a python3 of at least ${oldest} with venv and pip, and none is found: install python3 and python3-venv.`,
+  );
 }
 
 /** Creates it under another name until it is complete: a parallel run creates another. */

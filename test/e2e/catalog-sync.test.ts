@@ -70,7 +70,7 @@ describe.each(topologiesByDepth)("catalog sync (%s)", (topology) => {
     });
   const sync = (...args: string[]) => cli("catalog", "sync", ...args);
   const listedIds = async () => {
-    const { body } = await call(router, "GET", "/v1/compat/models", { key: null });
+    const { body } = await call(router, "GET", "/v1/models?type=all", { key: null });
     return (body.data as { id: string }[]).map(({ id }) => id);
   };
   const statusOf = async (model: string) => {

@@ -52,6 +52,7 @@ describe("keys", () => {
     const account = await newAccount();
     const minted = await router.json(
       ...["key", "mint", "--account", account, "--name", "CI", "--spend-limit", "12.3456"],
+      ...["--response-format", "b64_json"],
       ...["--period", "week", "--expires-at", "2199-01-31T18:00:00+02:00"],
     );
     expect(minted).toMatchObject({
@@ -61,6 +62,7 @@ describe("keys", () => {
       spend_limit: "12.3456",
       spend_limit_period: "week",
       expires_at: "2199-01-31T16:00:00.000Z",
+      default_response_format: "b64_json",
     });
     expect(isWellFormedKey(minted.key)).toBe(true);
     const { key: secret, ...record } = minted;
@@ -76,6 +78,19 @@ describe("keys", () => {
     });
     expect((await router.cli("key", "list", "--account", account)).out).toBe("This account has no keys.\n");
     await expectFailure(/not found/, "key", "revoke", "--account", account, "--id", minted.id);
+  });
+
+  test("and accounts have a default response_format, which is changed and removed", async () => {
+    const account = await newAccount();
+    const { id } = await router.json("key", "mint", "--account", account, "--name", "CI");
+    const ofKey = ["key", "update", "--account", account, "--id", id, "--response-format"];
+    const ofAccount = ["account", "update", "--account", account, "--response-format"];
+    for (const command of [ofKey, ofAccount]) {
+      const { default_response_format: set } = await router.json(...command, "b64_ephemeral");
+      const { default_response_format: removed } = await router.json(...command, "none");
+      expect([set, removed]).toEqual(["b64_ephemeral", null]);
+      await expectFailure(/url, b64_json, b64_ephemeral, none/, ...command, "base64");
+    }
   });
 
   test("of the management kind can be minted here", async () => {

@@ -1,4 +1,5 @@
 // Option values are parsed here; an unreadable value is refused before anything is sent.
+import { RESPONSE_FORMATS } from "@gr/identity";
 import { type Credits, formatCredits, parseCredits } from "@gr/money";
 import { SpendPeriod } from "@gr/proto/billing";
 import { InvalidArgumentError } from "commander";
@@ -92,6 +93,11 @@ export const PERIODS = {
   week: SpendPeriod.WEEK,
   month: SpendPeriod.MONTH,
 } as const;
+
+/** Choices of a default response_format; `none` removes one. */
+const FORMATS = Object.fromEntries(RESPONSE_FORMATS.map((format) => [format, format]));
+export const responseFormatOf = oneOf<string>(FORMATS);
+export const responseFormatOrNoneOf = oneOf<string>({ ...FORMATS, none: "" });
 
 export function periodName(period: SpendPeriod): string | null {
   return Object.entries(PERIODS).find(([, value]) => value === period)?.[0] ?? null;

@@ -1,5 +1,6 @@
 // runCli runs one command: arguments in, text or JSON out, and exit code 0 only after full success.
-// Every failure is one sentence on stderr; with --json, an object that contains it.
+// Every failure is one sentence on stderr; with --json, an object that contains it. Exit code 2: the command line is
+// unusable, and nothing was sent.
 import { errorRow, ServiceError } from "@gr/proto";
 import { buildSentence, type Environment, OperatorError } from "@gr/runtime";
 import { Command, CommanderError } from "commander";
@@ -21,6 +22,9 @@ import { sentenceOfFailure } from "./output/failure.ts";
 import { printable } from "./output/printable.ts";
 import { reachRouter } from "./router/router.ts";
 import { findRouter, type RouterAddress } from "./router/router-address.ts";
+
+/** Exit code of a command line that cannot be understood. */
+const UNUSABLE = 2;
 
 export interface CliIo {
   readonly env: Environment;
@@ -70,15 +74,18 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
   addWebhookCommands(program, runs);
   addDoctorCommand(program, runs);
   try {
-    await program.parseAsync(args, { from: "user" });
+    // Commander's own help knows the first word of a command only.
+    const words = args[0] === "help" ? [...args.slice(1), "--help"] : args;
+    await program.parseAsync(words, { from: "user" });
     return exitCode;
   } catch (error) {
     // In text, commander has written its own sentence already.
-    if (error instanceof CommanderError && (error.exitCode === 0 || !asJson)) return error.exitCode;
+    if (error instanceof CommanderError && error.exitCode === 0) return 0;
+    if (error instanceof CommanderError && !asJson) return UNUSABLE;
     const message = printable(messageOf(error, address));
     const code = error instanceof ServiceError ? errorRow(error.reason).code : null;
     io.stderr(asJson ? `${JSON.stringify({ error: { message, code } })}\n` : `${message}\n`);
-    return 1;
+    return error instanceof CommanderError ? UNUSABLE : 1;
   }
 }
 

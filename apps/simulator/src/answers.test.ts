@@ -80,6 +80,21 @@ describe.each(["openrouter/api/v1", "openai/v1"])("at /%s", (base) => {
       }
     });
 
+    test("under required call each tool once before any of them again", async () => {
+      const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: "user", content: question }];
+      const called: string[] = [];
+      for (let turn = 0; turn < 3; turn += 1) {
+        const body = { model, messages, tools: chatTools, tool_choice: "required" as const };
+        const { choices } = await openai.chat.completions.create(body);
+        const [call] = choices[0]?.message.tool_calls ?? [];
+        if (call?.type !== "function") throw new Error("no function was called");
+        called.push(call.function.name);
+        messages.push({ role: "assistant", tool_calls: [call] });
+        messages.push({ role: "tool", tool_call_id: call.id, content: "done" });
+      }
+      expect(called).toEqual(["get_weather", "add", "get_weather"]);
+    });
+
     test("call all tools that the message names, at once or one, and just those that the caller wants", async () => {
       const called = async (content: string, more: object) => {
         const { choices } = await openai.chat.completions.create(ask(content, { tools: chatTools, ...more }));
@@ -234,6 +249,19 @@ describe.each(["openrouter/api/v1", "openai/v1"])("at /%s", (base) => {
   });
 
   describe("responses", () => {
+    test("under required call each tool once before any of them again", async () => {
+      const input: OpenAI.Responses.ResponseInput = [{ role: "user", content: question }];
+      const called: string[] = [];
+      for (let turn = 0; turn < 3; turn += 1) {
+        const body = { model, input, tools: responsesTools, tool_choice: "required" as const };
+        const [call] = (await openai.responses.create(body)).output;
+        if (call?.type !== "function_call") throw new Error("no function was called");
+        called.push(call.name);
+        input.push(call, { type: "function_call_output", call_id: call.call_id, output: "done" });
+      }
+      expect(called).toEqual(["get_weather", "add", "get_weather"]);
+    });
+
     test("call tools, and answer in words what they said", async () => {
       for (const streamed of [false, true]) {
         const body = { model, input: question, tools: responsesTools };

@@ -2,7 +2,7 @@
 // Claims of the client about itself in other headers are ignored.
 import { managementKey, normalKey, type Principal } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
-import { countHeader, pathOf, routeNotFound } from "@gr/runtime";
+import { countHeader, pathOf, routeNotFound, withoutEndSlash } from "@gr/runtime";
 import type { FastifyRequest } from "fastify";
 import type { RouteRow } from "../routes.ts";
 import type { VerifiedKeys } from "./verified-keys.ts";
@@ -36,7 +36,7 @@ export function authenticator(keys: VerifiedKeys, openPaths: readonly string[]):
   const open = new Set(openPaths);
   return (request, row, anew) => {
     if (row === undefined) {
-      if (!open.has(pathOf(request))) throw routeNotFound(request);
+      if (!open.has(withoutEndSlash(pathOf(request)))) throw routeNotFound(request);
       return null;
     }
     if (row.access === "public" || (row.access === "optional" && !hasCredentials(request))) return null;

@@ -6,7 +6,7 @@ import { KeyKind, type VerifyKeyResponse } from "@gr/proto/keys";
 import { describe, expect, test } from "@jest/globals";
 import { VerifiedKeys } from "./verified-keys.ts";
 
-type Key = Partial<NonNullable<VerifyKeyResponse["key"]>>;
+type Key = Partial<NonNullable<VerifyKeyResponse["key"]>> & { readonly responseFormat?: string };
 
 /** Returns a keys service that answers on the test's command, and a clock that the test moves. */
 function setUp(answer: () => Key | Error) {
@@ -16,9 +16,11 @@ function setUp(answer: () => Key | Error) {
   const verifyKey = async () => {
     lookUps += 1;
     await new Promise<void>((resolve) => gates.push(resolve));
-    const key = answer();
-    if (key instanceof Error) throw key;
+    const given = answer();
+    if (given instanceof Error) throw given;
+    const { responseFormat = "", ...key } = given;
     return {
+      responseFormat,
       key: { accountId: "a", keyId: "k", kind: KeyKind.NORMAL, active: true, ...key },
     } as VerifyKeyResponse;
   };
@@ -106,6 +108,18 @@ describe("verified keys", () => {
     await expect(settle(keys.ofSpender(secret, "3"))).rejects.toThrow(
       "This web token expired at 2023-11-14T22:13:23.000Z.",
     );
+  });
+
+  test("the default response_format of a key is part of its principal; unknown ones are not", async () => {
+    const { keys, settle, secret } = setUp(() => ({ responseFormat: "b64_json" }));
+    expect(await settle(keys.ofSpender(secret, "1"))).toEqual({
+      accountId: "a",
+      keyId: "k",
+      kind: "normal",
+      responseFormat: "b64_json",
+    });
+    const later = setUp(() => ({ responseFormat: "of a later version" }));
+    expect(await later.settle(later.keys.ofSpender(later.secret, "1"))).not.toHaveProperty("responseFormat");
   });
 
   test("a refusal is not kept, and ends what was known", async () => {

@@ -2,7 +2,14 @@
 // billing checks the key again. All other requests query anew, so that a deleted key stops working at once.
 // Secrets are not stored: an entry is found by the SHA-256 of its key.
 import { hash } from "node:crypto";
-import { expiredKey, invalidKey, isWellFormedKey, looksLikeWebToken, type Principal } from "@gr/identity";
+import {
+  expiredKey,
+  invalidKey,
+  isWellFormedKey,
+  looksLikeWebToken,
+  type Principal,
+  RESPONSE_FORMATS,
+} from "@gr/identity";
 import { ServiceError } from "@gr/proto";
 import { type Key, KeyKind, type KeysService } from "@gr/proto/keys";
 import type { Clock, ServiceClient } from "@gr/runtime";
@@ -76,9 +83,10 @@ export class VerifiedKeys {
   async #lookUp(secret: string, digest: string, requestId: string): Promise<Principal> {
     if (!isKeyOrToken(secret)) throw invalidKey();
     try {
-      const { key } = await this.#keys.verifyKey({ secret }, { requestId, timeoutMs: LOOK_UP_TIMEOUT_MS });
+      const timeoutMs = LOOK_UP_TIMEOUT_MS;
+      const { key, responseFormat } = await this.#keys.verifyKey({ secret }, { requestId, timeoutMs });
       if (key === undefined || !key.active) throw invalidKey();
-      const entry = entryOf(key, this.#clock.now());
+      const entry = entryOf(key, responseFormat, this.#clock.now());
       this.#recent.set(digest, entry);
       return this.#unlessExpired(entry);
     } catch (error) {
@@ -95,16 +103,18 @@ export class VerifiedKeys {
   }
 }
 
-function entryOf(key: Key, now: number): Entry {
+function entryOf(key: Key, format: string, now: number): Entry {
   const { accountId, keyId, personId } = key;
   const kind = kindOf(key.kind);
   const expiresAt = key.expiresAt === undefined ? undefined : Number(key.expiresAt);
+  const responseFormat = RESPONSE_FORMATS.find((known) => known === format);
   const principal = { accountId, keyId, kind };
   // A later check of a token has no table with its expiry.
   const whole = {
     ...principal,
     ...(kind === "web_token" && expiresAt !== undefined && { expiresAt }),
     ...(personId !== undefined && { personId }),
+    ...(responseFormat !== undefined && { responseFormat }),
   };
   return {
     principal: Object.freeze(whole),

@@ -100,7 +100,7 @@ describe("GET /openapi.json", () => {
     expect(operations.get("get /v1/models")?.security).toEqual([{}, { apiKey: [] }]);
     expect(operations.get("get /media/{path}")?.security).toEqual([]);
     expect(Object.keys(operations.get("post /v1/compat/responses")?.responses ?? {})).toEqual(
-      expect.arrayContaining(["200", "400", "401", "402", "413", "415", "429", "500", "502", "503", "504"]),
+      expect.arrayContaining(["200", "400", "401", "402", "403", "413", "415", "429", "500", "502", "503", "504"]),
     );
   });
 

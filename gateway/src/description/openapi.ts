@@ -142,7 +142,7 @@ function statusesOf(row: RouteRow, hasBody: boolean): number[] {
     503,
     ...(hasBody ? [408, 413, 415] : []),
     ...(row.access === "public" ? [] : [401]),
-    ...(row.spends ? [402, 409, 422, 502, 504] : []),
+    ...(row.spends ? [402, 403, 409, 422, 502, 504] : []),
   ];
 }
 

@@ -56,6 +56,7 @@ export class FakeKeys {
       listAccounts: unused,
       getAccount: unused,
       renameAccount: unused,
+      updateAccount: unused,
       mintKey: unused,
       listKeys: unused,
       getKey: unused,

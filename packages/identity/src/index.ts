@@ -2,4 +2,4 @@
 // The gateway checks their form, and the keys service creates them.
 export { checksumOf, createKeySecret, isWellFormedKey, KEY_PREFIX, looksLikeWebToken } from "./key-format.ts";
 export { expiredKey, invalidKey, managementKey, normalKey } from "./key-refusals.ts";
-export type { Principal } from "./principal.ts";
+export { type Principal, RESPONSE_FORMATS, type ResponseFormat } from "./principal.ts";

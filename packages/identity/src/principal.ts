@@ -1,6 +1,10 @@
 // The principal is the sender of a request, as authenticated by the gateway, which alone creates it.
 // The runtime sends it between processes, signed, without reading it.
 
+/** Forms of the files in an answer about images or videos. */
+export const RESPONSE_FORMATS = ["url", "b64_json", "b64_ephemeral"] as const;
+export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
+
 export interface Principal {
   readonly accountId: string;
   /** Id of the key and of its spender; for a web token, the account's id. */
@@ -11,4 +15,6 @@ export interface Principal {
   readonly expiresAt?: number;
   /** Only for a web token: id of the person that received it; absent if it was issued to no person. */
   readonly personId?: string;
+  /** The response_format of requests without one, as the key or its account has it; absent = url. */
+  readonly responseFormat?: ResponseFormat;
 }

@@ -33,6 +33,7 @@ export {
   pathOf,
   registerScope,
   routeNotFound,
+  withoutEndSlash,
 } from "./http/http-app.ts";
 export { admitStranger, type ConnectionLimits, trustConnection } from "./http/open-connections.ts";
 export { LONGEST_PAGE, type Page, pageFields, pageOf, wholeNumber } from "./http/page-fields.ts";
@@ -40,6 +41,7 @@ export { countHeader } from "./http/refuse-ambiguous.ts";
 export { renderError } from "./http/render-error.ts";
 export {
   type Access,
+  ALIAS,
   anyone,
   type RestApi,
   type RestRequest,
@@ -63,7 +65,11 @@ export {
   readConfig,
   readJsonSetting,
   redisConfig,
+  refuseProblems,
+  settingText,
   stopConfig,
+  vendorName,
+  vendorNameOf,
 } from "./process/config.ts";
 export { inRequest, type Within, withinCurrentRequest } from "./process/current-request.ts";
 export { listenError } from "./process/listen.ts";
@@ -74,6 +80,7 @@ export { pause } from "./process/pause.ts";
 export { type ProcessMemory, processMemory } from "./process/process-memory.ts";
 export { createReadyCheck } from "./process/ready-check.ts";
 export { type Rounds, startRounds } from "./process/rounds.ts";
+export { strayNames } from "./process/stray-names.ts";
 export { trimSlashes } from "./process/trim-slashes.ts";
 export { type Batcher, type BatcherOptions, createBatcher } from "./rpc/batcher.ts";
 export { PRINCIPAL_HEADER, signPrincipal } from "./rpc/principal.ts";

@@ -18,6 +18,10 @@ test("calls that the client runs, or that failed, do not count", () => {
   const output = [
     { type: "function_call" },
     { type: "custom_tool_call" },
+    { type: "local_shell_call", status: "completed" },
+    { type: "apply_patch_call", status: "completed" },
+    { type: "computer_call", status: "completed" },
+    { type: "tool_search_call", execution: "client", status: "completed" },
     { type: "file_search_call", status: "failed" },
   ];
   expect(toolCalls({}, { output })).toEqual({});

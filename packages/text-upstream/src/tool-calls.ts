@@ -5,7 +5,13 @@ import type { JsonObject, UpstreamKind } from "./upstream-kind.ts";
 const COUNTED = { count: "web_search_requests", call: "web_search_call" } as const;
 const CALL = /_call$/;
 /** Calls that the client runs cost nothing. */
-const OF_CLIENT: ReadonlySet<unknown> = new Set(["function_call", "custom_tool_call"]);
+const OF_CLIENT: ReadonlySet<unknown> = new Set([
+  "function_call",
+  "custom_tool_call",
+  "local_shell_call",
+  "apply_patch_call",
+  "computer_call",
+]);
 
 export const toolCalls: UpstreamKind["toolCalls"] = (usage, answer) => {
   const calls: Record<string, unknown> = {};
@@ -19,13 +25,14 @@ export const toolCalls: UpstreamKind["toolCalls"] = (usage, answer) => {
 function countItems(calls: Record<string, unknown>, output: readonly unknown[]): void {
   const containers = new Set<unknown>();
   for (const item of output) {
-    const { type, status, action, container_id: container } = isObject(item) ? item : {};
+    const { type, status, action, execution, container_id: container } = isObject(item) ? item : {};
     // A page that was opened or searched in has no fee.
     if (isObject(action) && type === "web_search_call" && (action["type"] ?? "search") !== "search") continue;
     // A session of a container is billed once.
     if (typeof container === "string" && containers.has(container)) continue;
     containers.add(container);
-    if (typeof type !== "string" || !CALL.test(type) || OF_CLIENT.has(type) || status === "failed") continue;
+    if (OF_CLIENT.has(type) || execution === "client") continue;
+    if (typeof type !== "string" || !CALL.test(type) || status === "failed") continue;
     calls[type] = Number(calls[type] ?? 0) + 1;
   }
 }

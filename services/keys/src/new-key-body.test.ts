@@ -226,7 +226,8 @@ describe("expires_at", () => {
 
 describe("the body", () => {
   test("all but the name may be left out or null", () => {
-    const nothing = { name: "k", spend_limit: null, spend_limit_period: null, expires_at: null };
+    const limits = { spend_limit: null, spend_limit_period: null, expires_at: null };
+    const nothing = { name: "k", ...limits, default_response_format: null };
     expect(read('{"name":"k"}')).toEqual(nothing);
     expect(read(JSON.stringify(nothing))).toEqual(nothing);
   });

@@ -45,6 +45,7 @@ describe("a request with Prefer: respond-async", () => {
     const { status, headers, body } = await ask({ prefer: "wait=5, Respond-Async" });
     expect(status).toBe(202);
     expect(headers.get("location")).toBe(`/v1/generations/${headers.get("x-request-id")}`);
+    expect(headers.get("retry-after")).toMatch(/^[1-9]$/);
     expect(headers.get("preference-applied")).toBe("respond-async");
     expect(body).toMatchObject({ status: "running", data: [], cost: null, finished_at: null });
     expect(movesOf(media.billing)).toEqual(["place"]);

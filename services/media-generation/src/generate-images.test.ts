@@ -6,7 +6,7 @@ import { type RunningSimulator, startSimulator } from "@gr/simulator";
 import { until } from "@gr/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import sharp from "sharp";
-import { ACCOUNT_HEADER, caller, KEY_HEADER, waiting } from "./test/edge.ts";
+import { ACCOUNT_HEADER, caller, FORMAT_HEADER, KEY_HEADER, waiting } from "./test/edge.ts";
 import { type MediaUnderTest, movesOf, startMedia, UNDISTURBED } from "./test/start-media.ts";
 
 let simulator: RunningSimulator;
@@ -87,6 +87,30 @@ describe("base64", () => {
     expect(Object.keys(body.data[0])).toEqual(["b64_json"]);
     expect(Buffer.from(body.data[0].b64_json, "base64")).toEqual(await stored(name));
     expect((await media.row())["outputs"]).toEqual([name]);
+  });
+
+  test("is what a request without response_format gets if its key says so; one with it gets what it asks", async () => {
+    const made = async (more: object, byDefault: string) => {
+      const headers = { [FORMAT_HEADER]: byDefault };
+      const { body } = await media.generate({ model: "sandbox/image", prompt: "a fox", ...more }, undefined, headers);
+      return Object.keys(body.data[0]);
+    };
+    expect(await made({}, "b64_json")).toEqual(["b64_json"]);
+    expect(await made({ response_format: null }, "b64_json")).toEqual(["b64_json"]);
+    expect(await made({ response_format: "url" }, "b64_json")).toEqual(["url"]);
+    expect(await media.outputs()).toHaveLength(3);
+    expect(await made({}, "b64_ephemeral")).toEqual(["b64_json"]);
+    expect(await media.outputs()).toHaveLength(3);
+  });
+
+  test("by default or by name is the same request under an Idempotency-Key", async () => {
+    const asked = { model: "sandbox/image", prompt: "a fox" };
+    const key = { "idempotency-key": "a" };
+    const first = await media.generate(asked, undefined, { ...key, [FORMAT_HEADER]: "b64_json" });
+    const again = await media.generate({ ...asked, response_format: "b64_json" }, undefined, key);
+    expect([again.status, again.headers.get("idempotency-replayed")]).toEqual([200, "true"]);
+    expect(again.body).toEqual(first.body);
+    expect((await media.generate(asked, undefined, key)).status).toBe(422);
   });
 
   test("b64_ephemeral leaves no file, no output and no prompt behind, and is charged", async () => {

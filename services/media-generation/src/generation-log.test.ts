@@ -80,6 +80,26 @@ describe("a text request, as billing keeps it,", () => {
     expect(await idsOf("kind=text&status=blocked")).toEqual([]);
   });
 
+  test("is in the list of its type, too: type means the same as kind", async () => {
+    const asked = async (query: string) => (await list(query, caller.keyId)).body;
+    expect(await asked("type=text")).toEqual(await asked("kind=text"));
+    expect((await asked("type=text")).data).not.toEqual([]);
+    expect(await asked("type=image&kind=image")).toEqual(await asked("kind=image"));
+    for (const [query, param] of [
+      ["type=chat", "type"],
+      ["kind=chat", "kind"],
+      ["type=text&kind=image", "type"],
+    ] as const) {
+      const { status, body } = await list(query, caller.keyId);
+      expect([query, status, body.error.code, body.error.param]).toEqual([
+        query,
+        400,
+        "invalid_value",
+        param,
+      ]);
+    }
+  });
+
   test("is nobody else's", async () => {
     const { status, body } = await media.logged(id, randomUUID());
     expect([status, body.error.code]).toEqual([404, "not_found"]);

@@ -19,6 +19,7 @@ import {
   restRoute,
 } from "@gr/runtime";
 import type { FastifyReply } from "fastify";
+import { DESCRIBED_EVENTS, type ImageEventName } from "./answer/image-events.ts";
 import { mediaAnswerSchema } from "./answer/media-answer.ts";
 import { sendText } from "./answer/send-text.ts";
 import type { GenerationEvents } from "./generation/events.ts";
@@ -48,6 +49,9 @@ import { type DeliveryRouteDeps, deliveryRoutes } from "./webhooks/delivery-rout
 
 /** Size limit of a JSON body, in bytes. */
 const MAX_BODY_BYTES = 50 * 1024 * 1024;
+
+/** Pause before a look at a running generation. */
+const LOOK_AFTER_SECONDS = { image: "2", video: "5" } as const;
 
 export interface RestDeps extends AcceptDeps, LogDeps, DeliveryRouteDeps {
   readonly storage: MediaStorage;
@@ -99,11 +103,16 @@ function generationRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, 
           `The ${things}, paid for. The x-request-id of the answer is the id of the generation: GET ${LOG_PATH}/{id} ` +
           `has the URLs of its files, for every response_format but b64_ephemeral.`,
         schema: mediaAnswerSchema,
+        ...(asked.kind === "image" ? { others: DESCRIBED_EVENTS } : {}),
       },
       202: {
         description: `The work has begun, as requested by Prefer: ${RESPOND_ASYNC}; the Location header has its address in the log`,
         schema: generationSchema,
-        headers: { Location: "Address of the generation in the log", "Preference-Applied": RESPOND_ASYNC },
+        headers: {
+          Location: "Address of the generation in the log",
+          "Retry-After": "Seconds after which a look at it is worth the request",
+          "Preference-Applied": RESPOND_ASYNC,
+        },
       },
     },
     handle: (request) => answerRequest(deps, bodies, asked, path, request),
@@ -157,6 +166,8 @@ function quoteRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, path:
     body: asked.schema,
     form: formRules(deps, asked),
     bodyLimit: MAX_BODY_BYTES,
+    // A parameter, so that openapi-python-client imports all names for an operation with two kinds of bodies.
+    headers: { "x-max-cost": "Of the request itself; without effect on its quote" },
     responses: { 200: { description: "Price, or its upper limit", schema: quoteSchema } },
     handle: async ({ body, caller, http, reply }: RestRequest<MediaRequest, unknown, Principal>) => {
       refuseAmountNames(http.body as object);
@@ -188,8 +199,9 @@ async function answerRequest(
   const waits = { ...sender, gone: () => reply.raw.destroyed, asynchronous: false };
   return deps.memory.during(principal.accountId, () =>
     unlessLeft(left, reply, async () => {
+      const events = parts.fields.stream === true ? eventsOf(path) : undefined;
       const finished = await parts.allowance.during(() =>
-        generateMedia(deps, asked, { ...parts, left }, waits),
+        generateMedia(deps, asked, { ...parts, left, events }, waits),
       );
       return finished === undefined ? reply.hijack() : sendFinished(finished, reply);
     }),
@@ -211,9 +223,10 @@ async function readRequest(
   bodies: BodyRules,
   asked: RequestKind,
   path: string,
-  { body: fields, caller: principal, http, reply }: RestRequest<MediaRequest, unknown, Principal>,
+  { body, caller: principal, http, reply }: RestRequest<MediaRequest, unknown, Principal>,
 ) {
-  const { accountId, keyId } = principal;
+  const { accountId, keyId, responseFormat } = principal;
+  const fields = { ...body, response_format: body.response_format ?? responseFormat ?? "url" };
   refuseAmountNames(http.body as object);
   const sources = inputSources(fields);
   const work = { owner: accountId };
@@ -225,6 +238,10 @@ async function readRequest(
   const parts = { fields, sources, allowance: allowanceOf(http, reply, bodies) };
   const sender = { requestId: http.id, accountId, keyId, claim, maxCost: maxCostOf(http.headers) };
   return { parts, sender };
+}
+
+function eventsOf(path: string): ImageEventName {
+  return path.endsWith("/edits") ? "image_edit" : "image_generation";
 }
 
 /** Returns a signal that aborts when the client disconnects. After the answer it has no effect. */
@@ -269,7 +286,11 @@ async function accept(
   reply: FastifyReply,
 ): Promise<object> {
   const entry = generationAnswer(await readEntry(generationLog, caller, id), publicBaseUrl);
-  reply.status(202).header("location", `${LOG_PATH}/${id}`).header("preference-applied", RESPOND_ASYNC);
+  reply
+    .status(202)
+    .header("location", `${LOG_PATH}/${id}`)
+    .header("retry-after", LOOK_AFTER_SECONDS[entry.kind])
+    .header("preference-applied", RESPOND_ASYNC);
   if (repeated) reply.header("idempotency-replayed", "true");
   return entry;
 }

@@ -83,6 +83,7 @@ export class GenerationTable {
             state: "running",
             operations: null,
             unbilledLookUps: 0,
+            tokens: undefined,
             deleted: false,
             told: undefined,
             ended: null,
@@ -121,11 +122,11 @@ export class GenerationTable {
           }
           return row.operations !== null;
         }),
-      finish: (id, ending, finishedAt, outputs) =>
+      finish: (id, ending, finishedAt, made) =>
         run(() => {
           const row = open(id);
           if (row === undefined) return undefined;
-          if (outputs !== undefined) row.order = { ...row.order, outputs };
+          if (made !== undefined) row.order = { ...row.order, outputs: made.outputs };
           row.ended = { ending, finishedAt };
           if (ending.kind === "captured") row.state = "succeeded";
           else {

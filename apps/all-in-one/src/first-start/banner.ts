@@ -76,7 +76,7 @@ export function banner(facts: BannerFacts): string {
  */
 function tryIt(baseUrl: string, key: string, sandbox: boolean): string[] {
   const authorization = `-H "Authorization: Bearer ${key}"`;
-  if (!sandbox) return [`  curl ${baseUrl}/v1/compat/models ${authorization}`];
+  if (!sandbox) return [`  curl "${baseUrl}/v1/models?type=all" ${authorization}`];
   return [
     `  curl ${baseUrl}/v1/compat/images/generations \\`,
     `    ${authorization} -H "Content-Type: application/json" \\`,

@@ -3,9 +3,10 @@
 import { resolve } from "node:path";
 import { buildConsole } from "@gr/console-app";
 import { freePort, lockDataDir, startPostgres } from "@gr/embedded";
-import type { Environment } from "@gr/runtime";
+import { type Environment, refuseProblems } from "@gr/runtime";
 import { keepServer } from "./kept-server.ts";
 import { type LauncherConfig, readLauncherConfig } from "./launcher-config.ts";
+import { problemsOf, strayNamesIn } from "./launcher-problems.ts";
 import { startSandbox } from "./sandbox.ts";
 import { loadSecrets } from "./secrets.ts";
 
@@ -22,6 +23,8 @@ export interface Installation {
 
 /** @throws OperatorError if a part is missing or broken; opened parts are closed again. */
 export async function openInstallation(outer: Environment): Promise<Installation> {
+  refuseProblems(problemsOf(outer));
+  for (const sentence of strayNamesIn(outer)) process.stderr.write(`${sentence}\n`);
   const read = readLauncherConfig(outer);
   const dataDir = resolve(read.DATA_DIR);
   const config = { ...read, DATA_DIR: dataDir, PORT: read.PORT === 0 ? await freePort() : read.PORT };

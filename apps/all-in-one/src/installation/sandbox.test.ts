@@ -24,6 +24,15 @@ test.each(["TEXT_UPSTREAM_API_KEY", "TEXT_UPSTREAM_BASE_URL", ...settingsOfProvi
   },
 );
 
+test.each([
+  ["FAL_KEY", "fal"],
+  ["REPLICATE_API_TOKEN", "replicate"],
+])("%s, the vendor's own name, switches its provider on", async (variable, provider) => {
+  const { url, env } = await sandboxOf({ [variable]: "a key" });
+  expect(url).toBeUndefined();
+  expect(env["MEDIA_PROVIDERS"]?.split(",").map((offer) => offer.split("/")[0])).toContain(provider);
+});
+
 test("a list of text upstreams ends the sandbox", async () => {
   const upstreams = [{ name: "local", kind: "openai-compatible", base_url: URL }];
   expect((await sandboxOf({ TEXT_UPSTREAMS: JSON.stringify(upstreams) })).url).toBeUndefined();

@@ -2,8 +2,9 @@
 // With one real upstream, nothing is simulated: a paid request must never get an invented answer.
 
 import { type MediaProviderDefinition, mediaProviders } from "@gr/media-generation";
-import { type Environment, listenError } from "@gr/runtime";
+import { type Environment, listenError, settingText } from "@gr/runtime";
 import { textUpstreamsOf } from "@gr/text-upstream";
+import type { z } from "zod";
 import type { LauncherConfig } from "./launcher-config.ts";
 
 export interface Sandbox {
@@ -46,16 +47,23 @@ async function openSimulator(
 }
 
 function meansRealUpstream(config: LauncherConfig, env: Environment): boolean {
-  const variables = mediaProviders.flatMap(({ settings }) => Object.keys(settings.shape));
-  return textUpstreamsOf(config).length > 0 || variables.some((name) => env[name]);
+  const settings = mediaProviders.flatMap(({ settings: { shape } }) => Object.entries(shape));
+  return textUpstreamsOf(config).length > 0 || settings.some(([name, field]) => isSet(name, field, env));
 }
 
 /** Lists exactly the models of the configured providers, unless the operator sets a list. */
 function offerOf(env: Environment): Environment {
   if (env["MEDIA_PROVIDERS"] !== undefined) return {};
-  const on = mediaProviders.filter(({ credential }) => env[credential]);
+  const on = mediaProviders.filter(({ credential, settings }) => {
+    const field = settings.shape[credential];
+    return field !== undefined && isSet(credential, field, env);
+  });
   const offer = on.flatMap(({ name, abilities }) => abilities.map((ability) => `${name}/${ability}`));
   return { MEDIA_PROVIDERS: offer.join(",") };
+}
+
+function isSet(name: string, field: unknown, env: Environment): boolean {
+  return settingText(name, field as z.ZodType, env) !== undefined;
 }
 
 /** Returns the environment that connects a provider to a simulator; empty if a part of it has no simulation. */

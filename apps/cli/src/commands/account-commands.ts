@@ -1,4 +1,4 @@
-// The commands `account create | list | show | rename | suspend | resume` manage accounts.
+// The commands `account create | list | show | rename | update | suspend | resume` manage accounts.
 // The keys service owns accounts; the console shows them to people and records suspensions; billing has the balance.
 import { randomUUID } from "node:crypto";
 import { formatCredits } from "@gr/money";
@@ -8,7 +8,7 @@ import { type Account, KeyKind } from "@gr/proto/keys";
 import { OperatorError } from "@gr/runtime";
 import type { Command } from "commander";
 import type { Runs } from "../command.ts";
-import { isoText, positiveUsdOf } from "../option-values.ts";
+import { isoText, positiveUsdOf, responseFormatOrNoneOf } from "../option-values.ts";
 import { sentenceOfFailure } from "../output/failure.ts";
 import { report } from "../output/report.ts";
 import { type Column, table } from "../output/table.ts";
@@ -27,6 +27,7 @@ export function addAccountCommands(program: Command, runs: Runs): void {
   addList(account, runs);
   addShow(account, runs);
   addRename(account, runs);
+  addUpdate(account, runs);
   addSuspension(account, runs, "suspend", "stop an account from spending; its keys still read");
   addSuspension(account, runs, "resume", "let a suspended account spend again");
 }
@@ -136,6 +137,26 @@ function addRename(account: Command, runs: Runs): void {
     );
 }
 
+function addUpdate(account: Command, runs: Runs): void {
+  account
+    .command("update")
+    .description("change the defaults of an account; its keys use them within 5 s")
+    .requiredOption("--account <id>", "id of the account")
+    .requiredOption(
+      "--response-format <format>",
+      "url, b64_json, b64_ephemeral or none: for image and video requests without a response_format",
+      responseFormatOrNoneOf,
+    )
+    .action(
+      runs(async (router, options: { account: string; responseFormat: string }) => {
+        const { account: accountId, responseFormat: defaultResponseFormat } = options;
+        const { account: changed } = await router.keys().updateAccount({ accountId, defaultResponseFormat });
+        if (changed === undefined) throw new OperatorError("The keys service answered without the account.");
+        return report(accountRecord(changed), `Changed account ${changed.accountId}.`);
+      }),
+    );
+}
+
 function addSuspension(account: Command, runs: Runs, verb: "suspend" | "resume", description: string): void {
   account
     .command(verb)
@@ -152,8 +173,13 @@ function addSuspension(account: Command, runs: Runs, verb: "suspend" | "resume",
     );
 }
 
-function accountRecord({ accountId, name, createdAt }: Account) {
-  return { account_id: accountId, name, created_at: isoText(createdAt) };
+function accountRecord({ accountId, name, createdAt, defaultResponseFormat }: Account) {
+  return {
+    account_id: accountId,
+    name,
+    created_at: isoText(createdAt),
+    default_response_format: defaultResponseFormat || null,
+  };
 }
 
 const COLUMNS: readonly Column<ReturnType<typeof accountRecord>>[] = [

@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import { formatCredits } from "@gr/money";
 import { DepositStatus } from "@gr/proto/billing";
 import { OperatorError } from "@gr/runtime";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { Runs } from "../command.ts";
 import { oneOf, positiveUsdOf, signedUsdOf, uuidOf } from "../option-values.ts";
 import { mayHaveHappened, sentenceOfFailure } from "../output/failure.ts";
@@ -52,11 +52,10 @@ function addAdd(deposit: Command, runs: Runs): void {
     .description("book a deposit; with the id of an earlier one, change its status")
     .requiredOption("--account <id>", "id of the account")
     .requiredOption("--usd <amount>", "amount, at most four decimals", positiveUsdOf)
-    .option(
-      "--status <status>",
-      `one of ${Object.keys(STATUSES).join(", ")} (default: completed)`,
-      oneOf(STATUSES),
-      STATUSES.completed,
+    .addOption(
+      new Option("--status <status>", `one of ${Object.keys(STATUSES).join(", ")}`)
+        .argParser(oneOf(STATUSES))
+        .default(STATUSES.completed, "completed"),
     )
     .option("--source <text>", "source of the money", "operator")
     .option("--id <uuid>", "id of the deposit (default: a new one)", uuidOf)

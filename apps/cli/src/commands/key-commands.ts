@@ -3,7 +3,7 @@ import { spendLimitFields } from "@gr/proto";
 import { KeyKind } from "@gr/proto/keys";
 import type { Command } from "commander";
 import type { Runs } from "../command.ts";
-import { instantOf, isoText, minutesOf, oneOf, PERIODS, usdOf } from "../option-values.ts";
+import { instantOf, isoText, minutesOf, oneOf, PERIODS, responseFormatOf, usdOf } from "../option-values.ts";
 import { keyRecord, keyTable } from "../output/key-record.ts";
 import { report } from "../output/report.ts";
 import { addUpdateKeyCommand } from "./update-key-command.ts";
@@ -17,6 +17,7 @@ interface MintOptions {
   spendLimit?: bigint;
   period?: (typeof PERIODS)[keyof typeof PERIODS];
   expiresAt?: bigint;
+  responseFormat?: string;
 }
 
 interface RevokeOptions {
@@ -70,9 +71,14 @@ function addMint(key: Command, runs: Runs): void {
     .option("--spend-limit <usd>", "most that the key may spend", usdOf)
     .option("--period <period>", "the limit starts anew each day, week or month", oneOf(PERIODS))
     .option("--expires-at <time>", "ISO 8601 time from which the key is refused", instantOf)
+    .option(
+      "--response-format <format>",
+      "url, b64_json or b64_ephemeral: for image and video requests without a response_format",
+      responseFormatOf,
+    )
     .action(
       runs(async (router, options: MintOptions) => {
-        const { account, name, management = false, spendLimit, period, expiresAt } = options;
+        const { account, name, management = false, spendLimit, period, expiresAt, responseFormat } = options;
         const { key: minted, secret } = await router.keys().mintKey({
           accountId: account,
           name,
@@ -80,6 +86,7 @@ function addMint(key: Command, runs: Runs): void {
           ...spendLimitFields(spendLimit),
           ...(period === undefined ? {} : { period }),
           ...(expiresAt === undefined ? {} : { expiresAt }),
+          ...(responseFormat === undefined ? {} : { defaultResponseFormat: responseFormat }),
         });
         if (minted === undefined) throw new Error("The keys service answered without a key.");
         const text = `Minted key ${minted.keyId}. Its secret is shown this once:\n\n  ${secret}\n`;
@@ -94,7 +101,7 @@ export function addTokenCommands(program: Command, runs: Runs): void {
     .command("issue")
     .description("issue a web token: it spends from the account without a limit, and cannot be revoked")
     .requiredOption("--account <id>", "id of the account")
-    .option("--minutes <count>", "how long it is valid, 1 to 5 (default: 5)", minutesOf, 5n)
+    .option("--minutes <count>", "minutes of its validity, 1 to 5", minutesOf, 5n)
     .action(
       runs(async (router, { account, minutes }: { account: string; minutes: bigint }) => {
         const request = { accountId: account, lifetimeMs: minutes * MINUTE_MS };

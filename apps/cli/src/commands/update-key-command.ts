@@ -4,7 +4,7 @@ import { SpendPeriod } from "@gr/proto/billing";
 import { OperatorError } from "@gr/runtime";
 import { type Command, Option } from "commander";
 import type { Runs } from "../command.ts";
-import { instantOf, oneOf, PERIODS, usdOf } from "../option-values.ts";
+import { instantOf, oneOf, PERIODS, responseFormatOrNoneOf, usdOf } from "../option-values.ts";
 import { mayHaveHappened, sentenceOfFailure } from "../output/failure.ts";
 import { keyRecord, keyTable } from "../output/key-record.ts";
 import { report } from "../output/report.ts";
@@ -22,6 +22,8 @@ interface UpdateOptions {
   neverExpires?: true;
   disable?: true;
   enable?: true;
+  /** Empty: that of the account. */
+  responseFormat?: string;
 }
 
 export function addUpdateKeyCommand(key: Command, runs: Runs): void {
@@ -40,6 +42,11 @@ export function addUpdateKeyCommand(key: Command, runs: Runs): void {
     )
     .option("--expires-at <time>", "ISO 8601 time from which the key is refused", instantOf)
     .addOption(new Option("--never-expires", "remove the expiry").conflicts("expiresAt"))
+    .option(
+      "--response-format <format>",
+      "url, b64_json, b64_ephemeral, or none for that of the account: for requests without a response_format",
+      responseFormatOrNoneOf,
+    )
     .option("--disable", "refuse the key until it is enabled")
     .addOption(new Option("--enable", "accept a disabled key again").conflicts("disable"))
     .action(
@@ -66,7 +73,7 @@ export function addUpdateKeyCommand(key: Command, runs: Runs): void {
 
 /** The fields of the request that the options name. */
 function changeOf(options: UpdateOptions) {
-  const { name, spendLimit, period, expiresAt, neverExpires, disable, enable } = options;
+  const { name, spendLimit, period, expiresAt, neverExpires, disable, enable, responseFormat } = options;
   return {
     ...(name === undefined ? {} : { name }),
     ...(disable === undefined ? {} : { active: false }),
@@ -74,6 +81,7 @@ function changeOf(options: UpdateOptions) {
     ...spendLimitChange(spendLimit === false ? null : spendLimit),
     ...(period === undefined ? {} : { period }),
     ...(expiresAt === undefined ? {} : { expiry: { case: "expiresAt" as const, value: expiresAt } }),
+    ...(responseFormat === undefined ? {} : { defaultResponseFormat: responseFormat }),
     ...(neverExpires === undefined ? {} : { expiry: { case: "neverExpires" as const, value: true } }),
   };
 }

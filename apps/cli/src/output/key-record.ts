@@ -17,6 +17,7 @@ export function keyRecord(key: Key) {
     expires_at: isoText(key.expiresAt),
     created_at: isoText(key.createdAt),
     hint: key.hint,
+    default_response_format: key.defaultResponseFormat || null,
   };
 }
 

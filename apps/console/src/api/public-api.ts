@@ -5,7 +5,7 @@ import { call, send } from "./console-client.ts";
 
 export type ModelType = "image" | "video" | "text";
 
-/** A model as `GET /v1/compat/models` lists it; the fields that are shown. */
+/** A model as `GET /v1/models` lists it; the fields that are shown. */
 export interface ModelRecord {
   readonly id: string;
   readonly type: ModelType;
@@ -44,7 +44,7 @@ export interface ModelPricing {
 }
 
 export async function listModels(signal?: AbortSignal): Promise<readonly ModelRecord[]> {
-  const response = await send("/v1/compat/models", signal ? { signal } : {});
+  const response = await send("/v1/models?type=all", signal ? { signal } : {});
   if (!response.ok) throw await errorOf(response);
   return ((await response.json()) as { data: ModelRecord[] }).data;
 }

@@ -75,7 +75,7 @@ function composeParts(request: TextRequest, pictures: readonly Picture[], index:
   if (options.reasoning !== undefined)
     parts.push({ kind: "reasoning", tokens: stretch(THOUGHTS, options.reasoning.tokens) });
   const material = materialOf(request.lastUserText, pictures);
-  const calls = chooseCalls(options, material, request.lastUserText, request.toolResults.length > 0);
+  const calls = chooseCalls(options, material, request);
   if (calls.length > 0) {
     return parts.concat(
       calls.map(({ id, name, arguments: json }, number) => ({

@@ -1,6 +1,6 @@
 // ToolCalls choose the tools that an answer calls, and their arguments. By default, an answer calls tools once
 // per user message: the call that a directive names, the tools that the message names, else the one that shares most
-// words with it. After a tool result, the answer is text.
+// words with it. After a tool result, the answer is text; if a call is required, it is of a tool without a call yet.
 import { randomUUID } from "node:crypto";
 import { Refusal } from "../request/refusal.ts";
 import type { AnswerOptions, FunctionTool } from "../text/answer-options.ts";
@@ -14,21 +14,21 @@ export interface ToolCall {
   readonly arguments: string;
 }
 
-/**
- * @param message the last user message, whole @param answersTool true if the last message is a tool result
- * @throws Refusal
- */
-export function chooseCalls(
-  options: AnswerOptions,
-  material: Material,
-  message: string,
-  answersTool: boolean,
-): ToolCall[] {
-  const scripted = scriptedCall(message, options.tools);
-  if (options.toolChoice === "auto" && scripted !== undefined && !answersTool)
+/** The last user message, and the tools since then. */
+export interface ToolsSoFar {
+  readonly lastUserText: string;
+  readonly toolResults: readonly string[];
+  /** Names of the called tools. */
+  readonly calledTools: ReadonlySet<string>;
+}
+
+/** @throws Refusal */
+export function chooseCalls(options: AnswerOptions, material: Material, soFar: ToolsSoFar): ToolCall[] {
+  const scripted = scriptedCall(soFar.lastUserText, options.tools);
+  if (options.toolChoice === "auto" && scripted !== undefined && soFar.toolResults.length === 0)
     return [{ id: callId(), ...scripted }];
-  if (options.toolChoice === "auto" && scriptedText(message) !== undefined) return [];
-  return chosenTools(options, material.text, answersTool).map((tool) => ({
+  if (options.toolChoice === "auto" && scriptedText(soFar.lastUserText) !== undefined) return [];
+  return chosenTools(options, material.text, soFar).map((tool) => ({
     id: callId(),
     name: tool.name,
     arguments: writeExample(
@@ -53,13 +53,16 @@ export function writeExample(schema: unknown, material: Material, owner: string)
 }
 
 function chosenTools(
-  { tools, toolChoice, parallelCalls }: AnswerOptions,
+  { tools: offered, toolChoice, parallelCalls }: AnswerOptions,
   text: string,
-  answersTool: boolean,
+  { toolResults, calledTools }: ToolsSoFar,
 ): FunctionTool[] {
-  if (toolChoice === "none" || tools.length === 0) return [];
-  if (typeof toolChoice === "object") return tools.filter(({ name }) => name === toolChoice.name).slice(0, 1);
-  if (toolChoice === "auto" && answersTool) return [];
+  if (toolChoice === "none" || offered.length === 0) return [];
+  if (typeof toolChoice === "object")
+    return offered.filter(({ name }) => name === toolChoice.name).slice(0, 1);
+  if (toolChoice === "auto" && toolResults.length > 0) return [];
+  const uncalled = offered.filter(({ name }) => !calledTools.has(name));
+  const tools = uncalled.length === 0 ? offered : uncalled;
   const words = wordsOf(text);
   const names = new Set(text.split(/[^\w-]+/));
   const named = tools.filter(({ name }) => names.has(name));

@@ -21,6 +21,8 @@ export interface TextRequest {
   readonly lastUserText: string;
   /** Results of tools since that message. */
   readonly toolResults: readonly string[];
+  /** Names of the tools that were called since that message. */
+  readonly calledTools: ReadonlySet<string>;
   /** The client's limit on output tokens. */
   readonly outputLimit: number | undefined;
   readonly options: AnswerOptions;
@@ -101,7 +103,10 @@ function readModel(fields: JsonObject): TextModel {
   return model;
 }
 
-type Input = Pick<TextRequest, "inputTokens" | "images" | "lastUserText" | "toolResults" | "faults">;
+type Input = Pick<
+  TextRequest,
+  "inputTokens" | "images" | "lastUserText" | "toolResults" | "calledTools" | "faults"
+>;
 
 function readMessages(model: TextModel, messages: unknown[], name: string, instructions?: string): Input {
   const meter = new InputMeter();
@@ -111,6 +116,7 @@ function readMessages(model: TextModel, messages: unknown[], name: string, instr
   }
   let lastUserText = "";
   let toolResults: string[] = [];
+  const calledTools = new Set<string>();
   for (let index = 0; index < messages.length; index++) {
     const message: unknown = messages[index];
     const path = `${name}[${index}]`;
@@ -126,8 +132,10 @@ function readMessages(model: TextModel, messages: unknown[], name: string, instr
     if (role === "user") {
       lastUserText = text;
       toolResults = [];
+      calledTools.clear();
     } else if (role === "tool") toolResults.push(text);
     else if (message["type"] === "function_call_output") toolResults.push(result);
+    for (const called of callsIn(message)) calledTools.add(called);
   }
   if (meter.images.length > 0 && !model.vision) {
     throw new Refusal(
@@ -137,7 +145,20 @@ function readMessages(model: TextModel, messages: unknown[], name: string, instr
     );
   }
   const faults = readFaults(model, lastUserText);
-  return { inputTokens: meter.tokens, images: meter.images, lastUserText, toolResults, faults };
+  return { inputTokens: meter.tokens, images: meter.images, lastUserText, toolResults, calledTools, faults };
+}
+
+/** Returns the names of the functions that a message of the assistant, or an item of an output, calls. */
+function callsIn(message: JsonObject): string[] {
+  const calls = message["tool_calls"];
+  const functions = Array.isArray(calls)
+    ? calls.map((call: unknown) => (isObject(call) ? call["function"] : undefined))
+    : message["type"] === "function_call"
+      ? [message]
+      : [];
+  return functions.flatMap((called: unknown) =>
+    isObject(called) && typeof called["name"] === "string" ? [called["name"]] : [],
+  );
 }
 
 /** Meters one message's content and returns its text. */

@@ -120,7 +120,8 @@ function typesOf({ type, anyOf = [] }: JsonSchema): Set<string> {
 }
 
 const numberOf = (text: string) => (/^\d{1,9}(\.\d{1,9})?$/.test(text) ? Number(text) : text);
-const truthOf = (text: string) => (text === "true" || text === "false" ? text === "true" : text);
+/** Clients in Python send True and False. */
+const truthOf = (text: string) => (/^(true|false)$/i.test(text) ? text.toLowerCase() === "true" : text);
 
 /** Returns a stream that passes each piece on in its own turn. */
 export function inTurns(work: FairWork): Transform {
@@ -172,7 +173,8 @@ async function readParts(
       add(part.fieldname, file);
     } else {
       if (part.fieldnameTruncated || part.valueTruncated) throw tooLarge(rules);
-      add(part.fieldname, part.value);
+      // A browser sends an empty field where nothing was entered.
+      if (part.value !== "") add(part.fieldname, part.value);
     }
   }
   return Object.fromEntries(

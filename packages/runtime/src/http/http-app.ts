@@ -90,7 +90,7 @@ export function createHttpApp({
       // Refused in refuseAmbiguous instead, with our envelope.
       requireHostHeader: false,
     },
-    routerOptions: { maxParamLength: 500 },
+    routerOptions: { maxParamLength: 500, ignoreTrailingSlash: true },
     clientErrorHandler: (error, socket) =>
       refuse(error as NodeJS.ErrnoException, socket, requestId({ headers: {} } as IncomingMessage)),
     frameworkErrors: (error, request, reply) => {
@@ -273,7 +273,7 @@ function answerUnknownRoutes(app: FastifyInstance): void {
   });
   app.setNotFoundHandler(async (request, reply) => {
     const path = pathOf(request);
-    const parts = path.split("/");
+    const parts = withoutEndSlash(path).split("/");
     const allowed = new Set(routes.flatMap((route) => (isUnder(route.parts, parts) ? route.methods : [])));
     if (allowed.size === 0) throw routeNotFound(request);
     if (request.headers.upgrade?.toLowerCase() === "websocket") {
@@ -306,6 +306,11 @@ export function routeNotFound(request: FastifyRequest): ServiceError {
 /** Returns the request's path without the query. */
 export function pathOf(request: FastifyRequest): string {
   return request.url.split("?", 1)[0] ?? "";
+}
+
+/** Returns the path that a path with a slash at its end is routed as. */
+export function withoutEndSlash(path: string): string {
+  return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
 }
 
 /** Answers requests that Node's parser refuses, in our envelope, because they never reach Fastify. */

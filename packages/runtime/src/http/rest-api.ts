@@ -258,6 +258,12 @@ function describeAnswer({ description, schema, others = {}, headers = {} }: Rest
   };
 }
 
+/**
+ * Mark of a second spelling of a field, for `meta`: it is accepted and not described, because generators of clients make
+ * one name of `image[]` and `image`, and then leave out the whole operation.
+ */
+export const ALIAS = "x-alias";
+
 function jsonSchema(schema: z.ZodType, io: "input" | "output"): object {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io,
@@ -265,6 +271,9 @@ function jsonSchema(schema: z.ZodType, io: "input" | "output"): object {
     // An answer may get a new member tomorrow, which breaks no reader of today's description.
     override: ({ jsonSchema: part }) => {
       if (io === "output" && part.additionalProperties === false) delete part.additionalProperties;
+      for (const [name, field] of Object.entries(part.properties ?? {})) {
+        if (typeof field === "object" && ALIAS in field) delete part.properties?.[name];
+      }
     },
   });
   return rest;

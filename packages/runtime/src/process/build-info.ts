@@ -1,4 +1,7 @@
-// Build info is the version and commit of this build. The bundler writes both; a run from source has no version.
+// Build info is the version and commit of this build. The bundler writes both. A run from source reads them from its
+// folder, as far as they are there.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 
 export interface BuildInfo {
   readonly version: string;
@@ -9,5 +12,28 @@ export interface BuildInfo {
 /** Replaced by the bundler. */
 declare const BUILD_INFO: BuildInfo | undefined;
 
-export const buildInfo: BuildInfo =
-  typeof BUILD_INFO === "undefined" ? { version: "source", commit: "unknown" } : BUILD_INFO;
+const ROOT = join(import.meta.dirname, "../../../..");
+const SHORT = 12;
+
+export const buildInfo: BuildInfo = typeof BUILD_INFO === "undefined" ? sourceInfo(ROOT) : BUILD_INFO;
+
+/** @param root folder of the repository */
+export function sourceInfo(root: string): BuildInfo {
+  const read = (...path: string[]) => {
+    try {
+      return readFileSync(join(root, ...path), "utf8").trim();
+    } catch {
+      // A file of another kind of copy, or none: the build is then named without it.
+      return undefined;
+    }
+  };
+  const version = /"version": "([^"]+)"/.exec(read("package.json") ?? "")?.[1];
+  const link = /^gitdir: (.+)$/.exec(read(".git") ?? "")?.[1];
+  const head = link === undefined ? read(".git", "HEAD") : undefined;
+  const ref = /^ref: (.+)$/.exec(head ?? "")?.[1];
+  const commit = ref === undefined ? head : read(".git", ref);
+  return {
+    version: version === undefined ? "source" : `${version}-source`,
+    commit: commit?.slice(0, SHORT) ?? "unknown",
+  };
+}

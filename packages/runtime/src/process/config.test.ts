@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { z } from "zod";
 import { defineModule, type Module } from "../module.ts";
 import { startProcess } from "../run.ts";
-import { milliseconds, port, postgresConfig, readConfig } from "./config.ts";
+import { milliseconds, port, postgresConfig, readConfig, vendorName } from "./config.ts";
 
 const valid = {
   SERVICE_HTTP_PORT: "0",
@@ -59,6 +59,18 @@ describe("one schema", () => {
     expect(problems).toHaveLength(1);
     expect(problems.join()).not.toContain("hunter2");
   });
+});
+
+test("a setting is also read from its vendor's variable, after its own", () => {
+  const shape = z.object({ FAL_API_KEY: z.string().optional().meta(vendorName("FAL_KEY")) });
+  const read = (env: Record<string, string>) => {
+    const result = readConfig("media", shape, env);
+    return "config" in result ? result.config.FAL_API_KEY : result.problems;
+  };
+  expect(read({ FAL_KEY: "theirs" })).toBe("theirs");
+  expect(read({ FAL_KEY: "theirs", FAL_API_KEY: "ours" })).toBe("ours");
+  expect(read({ FAL_KEY: "theirs", FAL_API_KEY: "" })).toBe("theirs");
+  expect(read({ FAL_KEY: "" })).toBeUndefined();
 });
 
 describe("a process", () => {

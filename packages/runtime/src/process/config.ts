@@ -135,6 +135,21 @@ export function trustedSecrets(config: ProcessConfig): readonly string[] {
   return other === undefined ? [ours] : [ours, other];
 }
 
+/** Metadata of a setting that is also read from the variable that its vendor documents. */
+export const vendorName = (name: string) => ({ vendorName: name });
+
+/** Returns the vendor's name of a setting's variable; undefined if it has none. */
+export function vendorNameOf(field: z.ZodType): string | undefined {
+  const name = field.meta()?.["vendorName"];
+  return typeof name === "string" ? name : undefined;
+}
+
+/** Returns the text of a setting: of its own variable, else of the vendor's; undefined if both are empty. */
+export function settingText(name: string, field: z.ZodType, env: Environment): string | undefined {
+  const vendors = vendorNameOf(field);
+  return env[name] || (vendors === undefined ? undefined : env[vendors]) || undefined;
+}
+
 /** Reads one schema; problems are sentences such as `DATABASE_URL is required (billing)`. */
 export function readConfig<Shape extends z.ZodObject>(
   owner: string,
@@ -142,9 +157,9 @@ export function readConfig<Shape extends z.ZodObject>(
   env: Environment,
 ): { config: z.infer<Shape> } | { problems: string[] } {
   const known = Object.fromEntries(
-    Object.keys(shape.shape).flatMap((name) => {
-      const value = env[name];
-      return value === undefined || value === "" ? [] : [[name, value]];
+    Object.entries(shape.shape).flatMap(([name, field]) => {
+      const value = settingText(name, field as z.ZodType, env);
+      return value === undefined ? [] : [[name, value]];
     }),
   );
   const result = shape.safeParse(known);

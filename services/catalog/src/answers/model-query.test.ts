@@ -42,8 +42,8 @@ function ruleOf(kind: ModelKind, pico: bigint): Parameters<typeof versioned>[0] 
 }
 
 /** Ids of the answer. */
-const ask = (models: readonly Facts[], query: ModelQuery, scope: Scope = "all") =>
-  select(models.map(listed), query, scope)
+const ask = (models: readonly Facts[], query: ModelQuery, scope: Scope = "media") =>
+  select(models.map(listed), { type: "all", ...query }, scope)
     .map(({ id }) => id)
     .join(" ");
 
@@ -56,23 +56,26 @@ const MIXED: readonly Facts[] = [
 
 describe("a list", () => {
   test.each<[string, ModelQuery, Scope, string]>([
-    ["nothing", {}, "all", "x/Photo-2 x/film y/chat y/photo-1"],
-    ["nothing, where text is no default", {}, "media", "x/Photo-2 x/film y/photo-1"],
-    ["text, where text is no default", { type: "text" }, "media", "y/chat"],
-    ["images", { type: "image" }, "all", "x/Photo-2 y/photo-1"],
-    ["videos", { type: "video" }, "all", "x/film"],
-    ["free models", { free: "true" }, "all", "x/Photo-2 y/chat"],
-    ["paid models", { free: "false" }, "all", "x/film y/photo-1"],
-    ["a part of the id, in any case", { name: "PHOTO" }, "all", "x/Photo-2 y/photo-1"],
-    ["a part of the id with its slash", { name: "y/" }, "all", "y/chat y/photo-1"],
-    ["an id that is a pattern elsewhere", { name: ".*" }, "all", ""],
-    ["a part of a provider or the vendor, in any case", { provider: "FAL" }, "all", "x/film y/chat"],
-    ["every name", { name: "", provider: "" }, "all", "x/Photo-2 x/film y/chat y/photo-1"],
-    ["all at once", { type: "image", free: "false", name: "photo", provider: "open" }, "all", "y/photo-1"],
-    ["nothing that there is", { provider: "nobody" }, "all", ""],
-    ["at most two", { limit: 2 }, "all", "x/Photo-2 x/film"],
-    ["more than there are", { limit: 100 }, "all", "x/Photo-2 x/film y/chat y/photo-1"],
-    ["the last by name", { sort: "name", limit: 1, type: "text" }, "all", "y/chat"],
+    ["nothing, where media are the default", { type: undefined }, "media", "x/Photo-2 x/film y/photo-1"],
+    ["nothing, where text is the default", { type: undefined }, "text", "y/chat"],
+    ["text, where media are the default", { type: "text" }, "media", "y/chat"],
+    ["images, where text is the default", { type: "image" }, "text", "x/Photo-2 y/photo-1"],
+    ["all types, where media are the default", {}, "media", "x/Photo-2 x/film y/chat y/photo-1"],
+    ["all types, where text is the default", {}, "text", "x/Photo-2 x/film y/chat y/photo-1"],
+    ["images", { type: "image" }, "media", "x/Photo-2 y/photo-1"],
+    ["videos", { type: "video" }, "media", "x/film"],
+    ["free models", { free: "true" }, "media", "x/Photo-2 y/chat"],
+    ["paid models", { free: "false" }, "media", "x/film y/photo-1"],
+    ["a part of the id, in any case", { name: "PHOTO" }, "media", "x/Photo-2 y/photo-1"],
+    ["a part of the id with its slash", { name: "y/" }, "media", "y/chat y/photo-1"],
+    ["an id that is a pattern elsewhere", { name: ".*" }, "media", ""],
+    ["a part of a provider or the vendor, in any case", { provider: "FAL" }, "media", "x/film y/chat"],
+    ["every name", { name: "", provider: "" }, "media", "x/Photo-2 x/film y/chat y/photo-1"],
+    ["all at once", { type: "image", free: "false", name: "photo", provider: "open" }, "media", "y/photo-1"],
+    ["nothing that there is", { provider: "nobody" }, "media", ""],
+    ["at most two", { limit: 2 }, "media", "x/Photo-2 x/film"],
+    ["more than there are", { limit: 100 }, "media", "x/Photo-2 x/film y/chat y/photo-1"],
+    ["the last by name", { sort: "name", limit: 1, type: "text" }, "media", "y/chat"],
   ])("that asks for %s", (_what, query, scope, expected) => {
     expect(ask(MIXED, query, scope)).toBe(expected);
   });

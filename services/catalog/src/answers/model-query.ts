@@ -6,14 +6,14 @@ import { z } from "zod";
 import { defaultPriceOf, isFree } from "../prices/model-pricing.ts";
 import { type ModelRecord, providersOf, typeOf } from "./model-record.ts";
 
-const TYPES = ["image", "video", "text"] as const;
+const TYPES = ["image", "video", "text", "all"] as const;
 const SORTS = ["name", "provider", "arena_score", "price", "date"] as const;
 
 export const modelQuery = z.object({
   type: z
     .enum(TYPES, { error: `The type must be one of ${TYPES.join(", ")}` })
     .optional()
-    .describe("only models of this type"),
+    .describe("only models of this type; all: of every type"),
   provider: z
     .string({ error: "The provider must occur once" })
     .optional()
@@ -78,8 +78,8 @@ export function listedModel(model: Model): ListedModel {
   };
 }
 
-/** Types that are listed if the query names none. */
-export type Scope = "media" | "all";
+/** Types that are listed if the query names none: those of /v1/models, or those that a chat client can call. */
+export type Scope = "media" | "text";
 
 export function select<Listed extends ListedModel>(
   models: readonly Listed[],
@@ -88,14 +88,20 @@ export function select<Listed extends ListedModel>(
 ): Listed[] {
   const name = query.name?.toLowerCase() ?? "";
   const provider = query.provider?.toLowerCase() ?? "";
+  const wanted = query.type ?? scope;
   const found = models.filter(
     (model) =>
-      (query.type === undefined ? scope === "all" || model.type !== "text" : model.type === query.type) &&
+      isOfType(model, wanted) &&
       (query.free === undefined || model.free === (query.free === "true")) &&
       model.idText.includes(name) &&
       model.providerTexts.some((text) => text.includes(provider)),
   );
   return found.sort(orderOf(query.sort)).slice(0, query.limit);
+}
+
+function isOfType({ type }: ListedModel, wanted: Scope | NonNullable<ModelQuery["type"]>): boolean {
+  if (wanted === "all") return true;
+  return wanted === "media" ? type !== "text" : type === wanted;
 }
 
 type Order = (one: ListedModel, other: ListedModel) => number;

@@ -69,7 +69,7 @@ describe("GET /v1/models", () => {
   });
 
   test.each([
-    ["type", "audio", "The type must be one of image, video, text"],
+    ["type", "audio", "The type must be one of image, video, text, all"],
     ["sort", "best", "The sort must be one of name, provider, arena_score, price, date"],
     ["free", "yes", "free must be true or false"],
     ["limit", "0", "The limit must be a whole number of at least 1"],
@@ -206,10 +206,10 @@ describe("GET /v1/models/:id", () => {
   test.each([
     ["no/such-model", "no/such-model"],
     ["sandbox", "sandbox"],
-    ["sandbox/image/", "sandbox/image/"],
+    ["sandbox/image//", "sandbox/image/"],
     ["Sandbox/Image", "Sandbox/Image"],
     ["sandbox%252Fimage", "sandbox%2Fimage"],
-    ["", ""],
+    ["/", ""],
     ["__proto__", "__proto__"],
     ["%22%0A", '"\n'],
   ])("answers 404 for %s", async (path, id) => {
@@ -237,10 +237,17 @@ describe("GET /v1/models/:id", () => {
     );
   });
 
+  test("is the list without an id, and takes a slash at the end of one", async () => {
+    expect(await ids("/v1/models/")).toEqual(await ids("/v1/models"));
+    expect(await ids("/v1/models/?type=text")).toEqual(await ids("/v1/models?type=text"));
+    expect(await (await world.get("/v1/models/sandbox/image/")).json()).toMatchObject({
+      id: "sandbox/image",
+    });
+  });
+
   test.each([
     ["a//b", "a//b"],
-    ["/", "/"],
-    [".", ""],
+    ["//", "/"],
     ["a%00b", "a\0b"],
     ["sandbox/image%20", "sandbox/image "],
     ["sandbox/image?type=video", "sandbox/image"],
@@ -289,9 +296,12 @@ describe("GET /v1/models/:id", () => {
 });
 
 describe("the compat paths", () => {
-  test("list every kind of model", async () => {
+  test("list the models that a chat client can call, and every kind with type=all", async () => {
     const all = [...OPENAI, ...SANDBOX, "vendor/chat", "vendor/chat:free"];
-    expect(await ids("/v1/compat/models")).toEqual(all);
+    expect(await ids("/v1/compat/models")).toEqual(["vendor/chat", "vendor/chat:free"]);
+    expect(await ids("/v1/compat/models?type=image")).toEqual([...OPENAI, ...SANDBOX]);
+    expect(await ids("/v1/compat/models?type=all")).toEqual(all);
+    expect(await ids("/v1/models?type=all")).toEqual(all);
     expect(await ids("/v1/compat/models?type=text&limit=1")).toEqual(["vendor/chat"]);
   });
 });
@@ -315,7 +325,7 @@ describe.each([
   });
 
   test("have the same record of a model on its own as in the list", async () => {
-    const { data } = modelList.parse(await (await world.get("/v1/compat/models")).json());
+    const { data } = modelList.parse(await (await world.get("/v1/compat/models?type=all")).json());
     for (const record of data) {
       const one = await world.get(`/v1/compat/models/${encodeURIComponent(record.id)}`);
       expect(await one.json()).toEqual(record);
@@ -404,10 +414,10 @@ describe("caching", () => {
     const env = { TEXT_UPSTREAM_BASE_URL: changing.url, TEXT_IMPORT_INTERVAL_MS: "20" };
     const other = await startCatalog({ env });
     try {
-      const before = await other.get("/v1/compat/models");
+      const before = await other.get("/v1/compat/models?type=all");
       changing.respond = listing(openRouterRow("vendor/one"), openRouterRow("vendor/two"));
       await until(async () => (await other.ids()).length === OPENAI.length + 2, { timeoutMs: 60_000 });
-      const after = await other.get("/v1/compat/models", {
+      const after = await other.get("/v1/compat/models?type=all", {
         "if-none-match": before.headers.get("etag") ?? "",
       });
       expect(after.status).toBe(200);

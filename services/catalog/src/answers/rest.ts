@@ -1,4 +1,4 @@
-// GET /v1/models and its variant for SDKs with a base URL that ends in /v1/compat, where text models are listed too.
+// GET /v1/models and its variant for SDKs with a base URL that ends in /v1/compat, which lists the models of chats.
 // Both are public: no code here reads the client's key.
 import { ServiceError } from "@gr/proto";
 import { anyone, type RestApi, type RestRequest, type RestRoute, restRoute } from "@gr/runtime";
@@ -24,7 +24,11 @@ export function catalogRest(live: Pick<LiveCatalog, "current">): RestApi {
         const message = `The model "${[...id].slice(0, MOST_ID_ECHOED).join("")}" does not exist.`;
         throw new ServiceError("model_not_found", message, { param: "model" });
       }),
-      listRoute("/v1/compat/models", "List all models", (query) => answers.list(query, "all")),
+      listRoute(
+        "/v1/compat/models",
+        "List text models: those that a chat client can call; type=all lists all",
+        (query) => answers.list(query, "text"),
+      ),
       findRoute(
         "/v1/compat/models/*",
         "One model, by its id or by the part of its id after the last slash",

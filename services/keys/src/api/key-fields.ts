@@ -1,5 +1,6 @@
 // Key fields are the rules for names, caps and periods of a key, as zod schemas.
 // REST bodies and RPC messages use the same schemas, so that both interfaces accept the same values.
+import { RESPONSE_FORMATS } from "@gr/identity";
 import { type Credits, limitOfUsd, MAX_CREDITS } from "@gr/money";
 import { z } from "zod";
 import { LONGEST_LIFETIME_MS } from "../operations/web-token.ts";
@@ -53,6 +54,10 @@ export const creditsField = z
 
 export const periodField = z.enum(["day", "week", "month"], {
   error: "The spend limit period must be day, week, month, or null",
+});
+
+export const responseFormatField = z.enum(RESPONSE_FORMATS, {
+  error: `The default response format must be ${RESPONSE_FORMATS.slice(0, -1).join(", ")} or ${RESPONSE_FORMATS.at(-1)}`,
 });
 
 /** Refuses a period without a spend limit, because a period is the time after which the limit starts anew. */

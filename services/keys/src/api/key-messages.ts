@@ -33,8 +33,14 @@ export function periodOf(period: SpendPeriod): Period | null | undefined {
   return PERIODS[period];
 }
 
-export function messageOfAccount({ id, name, createdAt }: Account): MessageInitShape<typeof AccountSchema> {
-  return { accountId: id, name, createdAt: BigInt(createdAt) };
+export function messageOfAccount(account: Account): MessageInitShape<typeof AccountSchema> {
+  const { id, name, createdAt, responseFormat } = account;
+  return {
+    accountId: id,
+    name,
+    createdAt: BigInt(createdAt),
+    defaultResponseFormat: responseFormat ?? "",
+  };
 }
 
 export function messageOfKey(key: ApiKey): KeyMessage {
@@ -49,6 +55,7 @@ export function messageOfKey(key: ApiKey): KeyMessage {
     ...(key.expiresAt === null ? {} : { expiresAt: BigInt(key.expiresAt) }),
     createdAt: BigInt(key.createdAt),
     hint: key.hint,
+    defaultResponseFormat: key.responseFormat ?? "",
   };
 }
 

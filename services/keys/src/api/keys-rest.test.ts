@@ -78,6 +78,15 @@ describe("POST /v1/api-keys", () => {
     });
   });
 
+  test("with a default response_format makes a key that says so, in each list and verification", async () => {
+    const { status, body } = await mint({ name: "pictures", default_response_format: "b64_json" });
+    expect([status, body.default_response_format]).toEqual([201, "b64_json"]);
+    const { key: secret, ...record } = body;
+    expect((await list()).body.data).toEqual([record]);
+    expect((await world.keys.verifyKey({ secret })).responseFormat).toBe("b64_json");
+    expect(await mint({ name: "plain" })).not.toHaveProperty("body.default_response_format");
+  });
+
   test.each(["0", "-0", "0.0001", "0.1", "99999999999.9999", "100000000000"])(
     "a limit of %s is answered as the same JSON number",
     async (json) => {
@@ -99,6 +108,7 @@ describe("POST /v1/api-keys", () => {
     ["spend_limit_period", '{"name":"k","spend_limit":1,"spend_limit_period":"year"}'],
     ["spend_limit_period", '{"name":"k","spend_limit_period":"day"}'],
     ["expires_at", '{"name":"k","expires_at":"2001-01-01"}'],
+    ["default_response_format", '{"name":"k","default_response_format":"base64"}'],
   ])("a malformed %s gets a 400 that names it, and writes nothing: %s", async (field, json) => {
     const before = world.billing.spenders.length;
     const { status, body } = await mint(json);

@@ -25,7 +25,13 @@ beforeEach(async () => {
 });
 
 const mint = (
-  options: { kind?: KeyKind; capCredits?: bigint; period?: SpendPeriod; expiresAt?: bigint } = {},
+  options: {
+    kind?: KeyKind;
+    capCredits?: bigint;
+    period?: SpendPeriod;
+    expiresAt?: bigint;
+    defaultResponseFormat?: string;
+  } = {},
 ) => world.keys.mintKey({ accountId, name: "a key", kind: KeyKind.NORMAL, ...options });
 
 async function refusal(call: Promise<unknown>): Promise<{ reason: string; param: string | undefined }> {
@@ -93,6 +99,42 @@ describe("accounts", () => {
       reason: "invalid_value",
       param: "name",
     });
+  });
+
+  test("have a default response_format, which a key's own overrides", async () => {
+    const formatOf = async (secret: string) => (await world.keys.verifyKey({ secret })).responseFormat;
+    const { key, secret } = await mint();
+    const keyId = key?.keyId ?? "";
+    expect(await formatOf(secret)).toBe("");
+    const { account } = await world.keys.updateAccount({ accountId, defaultResponseFormat: "b64_json" });
+    expect(account).toMatchObject({ accountId, defaultResponseFormat: "b64_json" });
+    expect((await world.keys.getAccount({ accountId })).account).toEqual(account);
+    expect(await formatOf(secret)).toBe("b64_json");
+    const changed = await world.keys.updateKey({ accountId, keyId, defaultResponseFormat: "url" });
+    expect(changed.key).toMatchObject({ keyId, defaultResponseFormat: "url" });
+    expect(await formatOf(secret)).toBe("url");
+    await world.keys.updateKey({ accountId, keyId, name: "renamed" });
+    expect(await formatOf(secret)).toBe("url");
+    await world.keys.updateKey({ accountId, keyId, defaultResponseFormat: "" });
+    expect(await formatOf(secret)).toBe("b64_json");
+    await world.keys.updateAccount({ accountId });
+    expect(await formatOf(secret)).toBe("b64_json");
+    await world.keys.updateAccount({ accountId, defaultResponseFormat: "" });
+    expect(await formatOf(secret)).toBe("");
+  });
+
+  test("and keys refuse an unknown default response_format; a management key takes none", async () => {
+    const { key } = await mint();
+    const bad = { reason: "invalid_value", param: "default_response_format" };
+    const defaultResponseFormat = "base64";
+    const keyId = key?.keyId ?? "";
+    expect(await refusal(world.keys.updateAccount({ accountId, defaultResponseFormat }))).toEqual(bad);
+    expect(await refusal(world.keys.updateKey({ accountId, keyId, defaultResponseFormat }))).toEqual(bad);
+    expect(await refusal(mint({ defaultResponseFormat }))).toEqual(bad);
+    const management = await mint({ kind: KeyKind.MANAGEMENT });
+    const change = { accountId, keyId: management.key?.keyId ?? "", defaultResponseFormat: "url" };
+    expect(await refusal(world.keys.updateKey(change))).toEqual(bad);
+    expect(await refusal(mint({ kind: KeyKind.MANAGEMENT, defaultResponseFormat: "url" }))).toEqual(bad);
   });
 
   test("that do not exist are refused", async () => {

@@ -12,7 +12,13 @@ import { currentKey, requireUnexpired } from "../operations/verify-key.ts";
 import { WEB_TOKEN_NAME } from "../operations/web-token.ts";
 import { type ApiKey, isoTime } from "../records/key.ts";
 import { expiryField } from "./expiry.ts";
-import { nameField, periodField, periodNeedsLimit, spendLimitField } from "./key-fields.ts";
+import {
+  nameField,
+  periodField,
+  periodNeedsLimit,
+  responseFormatField,
+  spendLimitField,
+} from "./key-fields.ts";
 
 const keyRecord = z.object({
   id: z.string(),
@@ -23,6 +29,11 @@ const keyRecord = z.object({
   spend_limit: z.number().nullable(),
   spend_limit_period: periodField.nullable(),
   expires_at: z.string().meta({ format: "date-time" }).nullable(),
+  default_response_format: responseFormatField
+    .optional()
+    .describe(
+      "The response_format of image and video requests without one; absent: that of the account, else url",
+    ),
 });
 const mintedRecord = keyRecord.extend({ key: z.string().describe("The secret; shown in this answer only.") });
 type KeyRecord = z.infer<typeof keyRecord>;
@@ -41,6 +52,12 @@ export const newKeyBody = (deps: Pick<KeyDeps, "clock">) =>
         spend_limit: spendLimitField.nullable().default(null),
         spend_limit_period: periodField.nullable().default(null),
         expires_at: expiryField(deps.clock).nullable().default(null),
+        default_response_format: responseFormatField
+          .nullable()
+          .default(null)
+          .describe(
+            "The response_format of image and video requests without one; null: that of the account, else url",
+          ),
       },
       { error: "The body must be a JSON object" },
     )
@@ -94,6 +111,7 @@ const mintRoute = (deps: KeyDeps) =>
         spendLimit: body.spend_limit,
         period: body.spend_limit_period,
         expiresAt: body.expires_at,
+        responseFormat: body.default_response_format,
       }).catch((cause) => {
         if (cause instanceof ServiceError && cause.reason === "too_many_keys") throw cause;
         deps.events.keyNotMinted(accountId, cause);
@@ -189,5 +207,6 @@ function recordOf(key: ApiKey): KeyRecord {
     spend_limit: key.spendLimit === null ? null : Number(formatCredits(key.spendLimit)),
     spend_limit_period: key.period,
     expires_at: key.expiresAt === null ? null : isoTime(key.expiresAt),
+    ...(key.responseFormat === null ? {} : { default_response_format: key.responseFormat }),
   };
 }

@@ -17,6 +17,7 @@ import {
   listAccounts,
   renameAccount,
   requireAccount,
+  updateAccount,
 } from "../operations/account.ts";
 import { deleteKey, findKey, type KeyChange, updateKey } from "../operations/change-key.ts";
 import type { KeyDeps } from "../operations/key-deps.ts";
@@ -33,6 +34,7 @@ import {
   periodField,
   periodNeedsLimit,
   personField,
+  responseFormatField,
 } from "./key-fields.ts";
 import { kindOf, messageOfAccount, messageOfKey, messageOfWebToken, periodOf } from "./key-messages.ts";
 
@@ -40,6 +42,7 @@ const PAGE_RANGE = `It must be from 1 to ${LONGEST_PAGE}, or 0 for as many`;
 const accountFields = z.object({ name: nameField });
 const kindField = z.enum(["normal", "management"], { error: "The kind must be normal or management" });
 const limitField = z.number().int().min(1, PAGE_RANGE).max(LONGEST_PAGE, PAGE_RANGE);
+const formatFields = z.object({ default_response_format: responseFormatField.optional() });
 const tokenFields = z.object({ lifetime_ms: lifetimeField, person_id: personField });
 
 const keyFields = (deps: KeyDeps) =>
@@ -50,11 +53,16 @@ const keyFields = (deps: KeyDeps) =>
       cap_credits: creditsField.nullable(),
       period: periodField.nullable(),
       expires_at: expiryInstantField(deps.clock).nullable(),
+      default_response_format: responseFormatField.nullable(),
     })
     .check(periodNeedsLimit("period", "cap_credits"))
     .refine(({ kind, cap_credits }) => kind === "normal" || cap_credits === null, {
       error: "A management key does not spend, so it has no spend limit; leave it out",
       path: ["cap_credits"],
+    })
+    .refine(({ kind, default_response_format: format }) => kind === "normal" || format === null, {
+      error: "A management key generates nothing and takes no default",
+      path: ["default_response_format"],
     });
 
 const onlyTrue = z.literal(true, { error: "It must be true, or absent" });
@@ -69,6 +77,7 @@ const changeFields = (deps: KeyDeps) =>
     period: periodField.nullable().optional(),
     expires_at: expiryInstantField(deps.clock).optional(),
     never_expires: onlyTrue.optional(),
+    default_response_format: responseFormatField.nullable().optional(),
   });
 
 /** A period of a newer contract stays a number, which no rule lets pass. */
@@ -97,6 +106,13 @@ export function keysRpc(deps: KeyDeps): RpcService {
       await renameAccount(deps, accountId, name);
       return {};
     },
+    async updateAccount({ accountId, defaultResponseFormat: given }) {
+      const { default_response_format: format } = parseRequest(formatFields, {
+        default_response_format: given === "" ? undefined : given,
+      });
+      const change = { responseFormat: given === "" ? null : format };
+      return { account: messageOfAccount(await updateAccount(deps, accountId, change)) };
+    },
     async mintKey(request) {
       const { key, secret } = await mintKey(deps, newKeyOf(deps, request));
       return { key: messageOfKey(key), secret };
@@ -123,8 +139,9 @@ export function keysRpc(deps: KeyDeps): RpcService {
       return {};
     },
     async verifyKey({ secret }) {
-      if (!looksLikeWebToken(secret)) return { key: messageOfKey(await verifyKey(deps, secret)) };
-      return { key: messageOfWebToken(await verifyWebToken(deps, secret)) };
+      if (looksLikeWebToken(secret)) return { key: messageOfWebToken(await verifyWebToken(deps, secret)) };
+      const { key, responseFormat } = await verifyKey(deps, secret);
+      return { key: messageOfKey(key), responseFormat: responseFormat ?? "" };
     },
     async issueWebToken({ accountId, lifetimeMs, personId }) {
       const asked = lifetimeMs === 0n ? LONGEST_LIFETIME_MS : Number(lifetimeMs);
@@ -146,14 +163,16 @@ function newKeyOf(deps: KeyDeps, request: MintKeyRequest): NewKey {
     cap_credits: spendLimitOf(request) ?? null,
     period: periodOf(request.period),
     expires_at: request.expiresAt === undefined ? null : Number(request.expiresAt),
+    default_response_format: request.defaultResponseFormat || null,
   });
   const { name, kind, cap_credits: spendLimit, period, expires_at: expiresAt } = fields;
-  return { accountId: request.accountId, name, kind, spendLimit, period, expiresAt };
+  const responseFormat = fields.default_response_format;
+  return { accountId: request.accountId, name, kind, spendLimit, period, expiresAt, responseFormat };
 }
 
 /** @throws ServiceError invalid_value */
 function changeOf(deps: KeyDeps, request: UpdateKeyRequest): KeyChange {
-  const { name, active, period, expiry } = request;
+  const { name, active, period, expiry, defaultResponseFormat: format } = request;
   const limit = spendLimitChangeOf(request);
   const fields = parseRequest(changeFields(deps), {
     name,
@@ -163,6 +182,7 @@ function changeOf(deps: KeyDeps, request: UpdateKeyRequest): KeyChange {
     ...(period === SpendPeriod.UNSPECIFIED ? {} : { period: knownPeriod(period) }),
     ...(expiry.case === "expiresAt" ? { expires_at: Number(expiry.value) } : {}),
     ...(expiry.case === "neverExpires" ? { never_expires: expiry.value } : {}),
+    ...(format === undefined ? {} : { default_response_format: format || null }),
   });
   return {
     ...(fields.name === undefined ? {} : { name: fields.name }),
@@ -172,6 +192,9 @@ function changeOf(deps: KeyDeps, request: UpdateKeyRequest): KeyChange {
     ...(fields.period === undefined ? {} : { period: fields.period }),
     ...(fields.expires_at === undefined ? {} : { expiresAt: fields.expires_at }),
     ...(fields.never_expires === undefined ? {} : { expiresAt: null }),
+    ...(fields.default_response_format === undefined
+      ? {}
+      : { responseFormat: fields.default_response_format }),
   };
 }
 

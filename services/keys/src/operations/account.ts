@@ -1,6 +1,7 @@
 // Accounts are opened, found, listed and renamed here, and their users get web tokens. Billing always has an account
 // first, so an account or a token that exists here can hold and spend credit.
 import { randomUUID } from "node:crypto";
+import type { ResponseFormat } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
 import { isUuid, type Page } from "@gr/runtime";
 import type { Account, AccountPage } from "../records/store.ts";
@@ -18,7 +19,7 @@ export async function createAccount(
 ): Promise<string> {
   const accountId = randomUUID();
   await billing.openAccount({ accountId });
-  await store.addAccount({ id: accountId, name, createdAt: clock.now() });
+  await store.addAccount({ id: accountId, name, createdAt: clock.now(), responseFormat: null });
   events.accountCreated(accountId);
   return accountId;
 }
@@ -51,6 +52,21 @@ export async function listAccounts(
 export async function renameAccount(deps: KeyDeps, accountId: string, name: string): Promise<void> {
   const { id } = await requireAccount(deps, accountId);
   await deps.store.renameAccount(id, name);
+}
+
+/**
+ * Sets the default response_format of an account; null = none, undefined = unchanged.
+ * @returns the account as it is stored. @throws ServiceError account_not_found
+ */
+export async function updateAccount(
+  deps: KeyDeps,
+  accountId: string,
+  { responseFormat }: { readonly responseFormat: ResponseFormat | null | undefined },
+): Promise<Account> {
+  const account = await requireAccount(deps, accountId);
+  if (responseFormat === undefined) return account;
+  await deps.store.setResponseFormat(account.id, responseFormat);
+  return { ...account, responseFormat };
 }
 
 /**

@@ -16,7 +16,9 @@ export interface OwnKey {
 }
 
 /** Absent = unchanged; null = none. */
-export type KeyChange = Partial<Pick<ApiKey, "name" | "active" | "spendLimit" | "period" | "expiresAt">>;
+export type KeyChange = Partial<
+  Pick<ApiKey, "name" | "active" | "spendLimit" | "period" | "expiresAt" | "responseFormat">
+>;
 
 /** @throws ServiceError key_not_found, the same for unknown, foreign and deleted keys and those of another kind. */
 export async function findKey(
@@ -91,6 +93,9 @@ function changed(key: ApiKey, change: KeyChange): ApiKey {
   const next = { ...key, ...withoutLimit, ...change };
   if (next.kind === "management" && next.spendLimit !== null) {
     throw invalid("cap_credits", "A management key does not spend, so it has no spend limit; leave it out");
+  }
+  if (next.kind === "management" && next.responseFormat !== null) {
+    throw invalid("default_response_format", "A management key generates nothing and takes no default");
   }
   if (next.period !== null && next.spendLimit === null) {
     throw invalid("period", `The period ${next.period} needs a spend limit to apply to`);

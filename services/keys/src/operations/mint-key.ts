@@ -9,7 +9,10 @@ import { requireAccount } from "./account.ts";
 import type { KeyDeps } from "./key-deps.ts";
 import { spenderOf } from "./spender.ts";
 
-export type NewKey = Pick<ApiKey, "accountId" | "name" | "kind" | "spendLimit" | "period" | "expiresAt">;
+export type NewKey = Pick<
+  ApiKey,
+  "accountId" | "name" | "kind" | "spendLimit" | "period" | "expiresAt" | "responseFormat"
+>;
 
 /** @throws ServiceError account_not_found, too_many_keys; errors of billing. */
 export async function mintKey(deps: KeyDeps, wanted: NewKey): Promise<{ key: ApiKey; secret: string }> {

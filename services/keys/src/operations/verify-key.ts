@@ -1,13 +1,20 @@
 // verifyKey finds the key or web token of a bearer, and checks its validity. Invented secrets cost no query: the
 // checksum stops most of them, a short memory of unknown ones the rest. Web tokens cost no query at all.
-import { expiredKey, invalidKey, isWellFormedKey } from "@gr/identity";
+import { expiredKey, invalidKey, isWellFormedKey, type ResponseFormat } from "@gr/identity";
 import { isUuid } from "@gr/runtime";
 import { type ApiKey, refusalOf, whyUnusable } from "../records/key.ts";
+import type { FoundKey } from "../records/store.ts";
 import type { KeyDeps } from "./key-deps.ts";
 import type { WebToken } from "./web-token.ts";
 
+export interface VerifiedKey {
+  readonly key: ApiKey;
+  /** Default of the key, else of its account; null = url. */
+  readonly responseFormat: ResponseFormat | null;
+}
+
 /** @throws ServiceError invalid_api_key, api_key_expired, service_unavailable */
-export async function verifyKey(deps: KeyDeps, secret: string): Promise<ApiKey> {
+export async function verifyKey(deps: KeyDeps, secret: string): Promise<VerifiedKey> {
   const { digestOf, unknownDigests, events } = deps;
   if (!isWellFormedKey(secret)) {
     events.keyRefused("malformed");
@@ -15,8 +22,11 @@ export async function verifyKey(deps: KeyDeps, secret: string): Promise<ApiKey> 
   }
   const digest = digestOf(secret);
   if (!unknownDigests.has(digest)) {
-    const key = await findKey(deps, secret, digest);
-    if (key !== undefined) return requireUsable(deps, key);
+    const found = await findKey(deps, secret, digest);
+    if (found !== undefined) {
+      const key = requireUsable(deps, found.key);
+      return { key, responseFormat: key.responseFormat ?? found.accountFormat };
+    }
     unknownDigests.add(digest);
   }
   events.keyRefused("unknown");
@@ -31,14 +41,14 @@ async function findKey(
   { store, otherDigestOf, events }: KeyDeps,
   secret: string,
   digest: Buffer,
-): Promise<ApiKey | undefined> {
+): Promise<FoundKey | undefined> {
   const other = otherDigestOf?.(secret);
   const found = await store.findByDigest(digest, other);
   if (other !== undefined && found?.digest.equals(other)) {
     await store.moveDigest(other, digest);
     events.keyMoved();
   }
-  return found?.key;
+  return found;
 }
 
 /** @throws ServiceError invalid_api_key, api_key_expired */

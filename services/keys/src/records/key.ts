@@ -1,5 +1,5 @@
 // An API key of the domain, and the one rule that decides whether it may be used.
-import { expiredKey, invalidKey } from "@gr/identity";
+import { expiredKey, invalidKey, type ResponseFormat } from "@gr/identity";
 import type { Credits } from "@gr/money";
 import type { ServiceError } from "@gr/proto";
 
@@ -25,6 +25,8 @@ export interface ApiKey {
   readonly createdAt: number;
   /** Unix milliseconds; null = not deleted. */
   readonly deletedAt: number | null;
+  /** The response_format of requests without one; null = the account's. */
+  readonly responseFormat: ResponseFormat | null;
   /** Counts the changes that were begun, its minting included, also those that failed half-way. */
   readonly revision: bigint;
 }

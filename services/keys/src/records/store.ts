@@ -1,4 +1,5 @@
 // Every SQL statement of the keys module. Rows in, domain objects out; no rule is decided here.
+import type { ResponseFormat } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
 import { isServerTrouble, type Page, type Pool, type PoolClient, pageOf } from "@gr/runtime";
 import type { ApiKey, KeyKind, Period } from "./key.ts";
@@ -8,6 +9,8 @@ export interface Account {
   readonly name: string;
   /** Unix milliseconds. */
   readonly createdAt: number;
+  /** The response_format of requests without one, for keys that have none; null = url. */
+  readonly responseFormat: ResponseFormat | null;
 }
 
 /** Reads throw ServiceError service_unavailable when Postgres does not answer. */
@@ -17,6 +20,8 @@ export interface KeyStore {
   /** Lists accounts created at `createdFrom` (Unix milliseconds) or later, oldest first. */
   listAccounts(createdFrom: number, page: Page): Promise<AccountPage>;
   renameAccount(accountId: string, name: string): Promise<void>;
+  /** Sets the default of an account; null = none. */
+  setResponseFormat(accountId: string, format: ResponseFormat | null): Promise<void>;
   addKey(key: ApiKey, digest: Buffer): Promise<void>;
   /** Finds a key under either digest, even while another process moves it. */
   findByDigest(digest: Buffer, other?: Buffer): Promise<FoundKey | undefined>;
@@ -41,6 +46,8 @@ export interface FoundKey {
   readonly key: ApiKey;
   /** Digest under which the key is stored. */
   readonly digest: Buffer;
+  /** Default of the key's account. */
+  readonly accountFormat: ResponseFormat | null;
 }
 
 export interface AccountPage {
@@ -67,6 +74,7 @@ interface AccountRow {
   id: string;
   name: string;
   created_at: Date;
+  response_format: ResponseFormat | null;
 }
 
 interface KeyRow {
@@ -82,12 +90,15 @@ interface KeyRow {
   created_at: Date;
   deleted_at: Date | null;
   revision: bigint;
+  response_format: ResponseFormat | null;
 }
 
-const COLUMNS =
-  "id, account_id, name, kind, hint, active, cap_credits, period, expires_at, created_at, deleted_at, revision";
+const COLUMNS = `id, account_id, name, kind, hint, active, cap_credits, period, expires_at, created_at, deleted_at,
+  revision, response_format`;
 
-const FIND_BY_DIGEST = `SELECT ${COLUMNS}, digest FROM api_key WHERE digest IN ($1, $2)`;
+const FIND_BY_DIGEST = `SELECT ${COLUMNS}, digest,
+  (SELECT a.response_format FROM account a WHERE a.id = k.account_id) AS account_format
+  FROM api_key k WHERE digest IN ($1, $2)`;
 
 const LISTED = `account_id = $1 AND deleted_at IS NULL AND kind = coalesce($2, kind)
   AND ($3::uuid IS NULL OR ordinal < (SELECT k.ordinal FROM api_key k WHERE k.id = $3 AND k.account_id = $1))
@@ -96,19 +107,19 @@ const LISTED = `account_id = $1 AND deleted_at IS NULL AND kind = coalesce($2, k
 const COUNT = `SELECT count(*) FROM
   (SELECT FROM api_key WHERE account_id = $1 AND deleted_at IS NULL ORDER BY ordinal DESC LIMIT $2) k`;
 
-const LIST_ACCOUNTS = `SELECT id, name, created_at FROM account
+const LIST_ACCOUNTS = `SELECT id, name, created_at, response_format FROM account
   WHERE created_at >= $1 AND ($2::uuid IS NULL
     OR (created_at, id) > (SELECT a.created_at, a.id FROM account a WHERE a.id = $2))
   ORDER BY created_at, id LIMIT $3`;
 
-const FIND_ACCOUNT = "SELECT id, name, created_at FROM account WHERE id = $1";
+const FIND_ACCOUNT = "SELECT id, name, created_at, response_format FROM account WHERE id = $1";
 
 /** Raises the revision above its current value and above $2. */
 const RAISE_REVISION =
   "UPDATE api_key SET revision = greatest(revision, $2) + 1 WHERE id = $1 RETURNING revision";
 
 const CHANGE_KEY = `UPDATE api_key SET name = $2, active = $3, cap_credits = $4, period = $5, expires_at = $6,
-  deleted_at = $7 WHERE id = $1`;
+  deleted_at = $7, response_format = $8 WHERE id = $1`;
 
 export function createKeyStore(pool: Pool): KeyStore {
   const keys = async (condition: string, values: unknown[]): Promise<ApiKey[]> => {
@@ -118,12 +129,9 @@ export function createKeyStore(pool: Pool): KeyStore {
     return rows.map(keyOf);
   };
   return {
-    addAccount: async ({ id, name, createdAt }) => {
-      await pool.query("INSERT INTO account (id, name, created_at) VALUES ($1, $2, $3)", [
-        id,
-        name,
-        new Date(createdAt),
-      ]);
+    addAccount: async ({ id, name, createdAt, responseFormat }) => {
+      const sql = "INSERT INTO account (id, name, created_at, response_format) VALUES ($1, $2, $3, $4)";
+      await pool.query(sql, [id, name, new Date(createdAt), responseFormat]);
     },
     findAccount: async (accountId) => {
       const { rows } = await reading(pool.query<AccountRow>(FIND_ACCOUNT, [accountId]));
@@ -139,17 +147,18 @@ export function createKeyStore(pool: Pool): KeyStore {
       const sql = "UPDATE account SET name = $2 WHERE id = $1";
       await reading(pool.query(sql, [accountId, name]));
     },
+    setResponseFormat: async (accountId, format) => {
+      await pool.query("UPDATE account SET response_format = $2 WHERE id = $1", [accountId, format]);
+    },
     addKey: async (key, digest) => {
       await pool.query(
-        `INSERT INTO api_key (${COLUMNS}, digest) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+        `INSERT INTO api_key (${COLUMNS}, digest) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
         [...valuesOf(key), digest],
       );
     },
     findByDigest: async (digest, other = digest) => {
-      const { rows } = await reading(
-        pool.query<KeyRow & { digest: Buffer }>(FIND_BY_DIGEST, [digest, other]),
-      );
-      return rows.map((row) => ({ key: keyOf(row), digest: row.digest }))[0];
+      const { rows } = await reading(pool.query<FoundRow>(FIND_BY_DIGEST, [digest, other]));
+      return rows.map(foundOf)[0];
     },
     moveDigest: async (from, to) => {
       await reading(pool.query("UPDATE api_key SET digest = $2 WHERE digest = $1", [from, to]));
@@ -169,8 +178,9 @@ export function createKeyStore(pool: Pool): KeyStore {
         const found = await client.query<KeyRow>(`SELECT ${COLUMNS} FROM api_key WHERE id = $1`, [keyId]);
         const changed = next(keyOf(only(found.rows)));
         const revision = await announceAbove(client, changed, announce);
-        const { name, active, spendLimit, period, expiresAt, deletedAt } = changed;
-        const values = [name, active, spendLimit, period, dateOf(expiresAt), dateOf(deletedAt)];
+        const { name, active, spendLimit, period, expiresAt, deletedAt, responseFormat } = changed;
+        const times = [dateOf(expiresAt), dateOf(deletedAt)];
+        const values = [name, active, spendLimit, period, ...times, responseFormat];
         await client.query(CHANGE_KEY, [keyId, ...values]);
         return { ...changed, revision };
       }),
@@ -239,8 +249,14 @@ async function reading<T>(query: Promise<T>): Promise<T> {
   }
 }
 
-function accountOf({ id, name, created_at }: AccountRow): Account {
-  return { id, name, createdAt: created_at.getTime() };
+function accountOf({ id, name, created_at, response_format }: AccountRow): Account {
+  return { id, name, createdAt: created_at.getTime(), responseFormat: response_format };
+}
+
+type FoundRow = KeyRow & { readonly digest: Buffer; readonly account_format: ResponseFormat | null };
+
+function foundOf(row: FoundRow): FoundKey {
+  return { key: keyOf(row), digest: row.digest, accountFormat: row.account_format };
 }
 
 function keyOf(row: KeyRow): ApiKey {
@@ -257,6 +273,7 @@ function keyOf(row: KeyRow): ApiKey {
     createdAt: row.created_at.getTime(),
     deletedAt: row.deleted_at?.getTime() ?? null,
     revision: row.revision,
+    responseFormat: row.response_format,
   };
 }
 
@@ -275,6 +292,7 @@ function valuesOf(key: ApiKey): unknown[] {
     dateOf(key.createdAt),
     dateOf(key.deletedAt),
     key.revision,
+    key.responseFormat,
   ];
 }
 

@@ -3,7 +3,7 @@
 import { type Credits, formatCredits } from "@gr/money";
 import { trimSlashes } from "@gr/runtime";
 import { z } from "zod";
-import type { MediaOrder } from "../generation/generation.ts";
+import type { CountedTokens, MediaOrder } from "../generation/generation.ts";
 import { MEDIA_PATH } from "../storage/media-routes.ts";
 import { type AnswerFile, base64Length, base64Of } from "./answer-files.ts";
 
@@ -15,8 +15,9 @@ export const mediaAnswerSchema = z.object({
 });
 export type MediaAnswer = z.infer<typeof mediaAnswerSchema>;
 
-/** The same answer as JSON text, for answers with files in them. */
+/** The same answer as text, for answers with files in them. */
 export interface MediaAnswerText {
+  readonly type: "application/json; charset=utf-8" | "text/event-stream";
   /** Length of the whole text, in bytes. */
   readonly length: number;
   pieces(): AsyncGenerator<string>;
@@ -28,6 +29,8 @@ export interface Finished {
   readonly finishedAt: number;
   /** Names of the hosted files. */
   readonly outputs: readonly string[];
+  /** Undefined if the provider counted none. */
+  readonly tokens?: CountedTokens | undefined;
 }
 
 /**
@@ -48,7 +51,7 @@ export function mediaAnswer(
   );
 }
 
-function answerWith(
+export function answerWith(
   data: MediaAnswer["data"],
   { createdAt }: Pick<MediaOrder, "createdAt">,
   { charge, finishedAt }: Finished,
@@ -68,6 +71,7 @@ function textOf(answer: MediaAnswer, files: readonly AnswerFile[]): MediaAnswerT
   const texts = files.map(({ size }) => open.length + base64Length(size) + close.length);
   const commas = Math.max(0, files.length - 1);
   return {
+    type: "application/json; charset=utf-8",
     length: head.length + texts.reduce((sum, length) => sum + length, commas) + tail.length,
     pieces: async function* () {
       yield head;

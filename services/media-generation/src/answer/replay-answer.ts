@@ -4,6 +4,7 @@ import { notReplayable } from "@gr/paid-request";
 import type { GenerationEvents } from "../generation/events.ts";
 import type { GenerationStore } from "../generation/store.ts";
 import type { MediaStorage } from "../storage/media-storage.ts";
+import { type ImageEventName, imageEvents } from "./image-events.ts";
 import { type MediaAnswer, type MediaAnswerText, mediaAnswer } from "./media-answer.ts";
 
 export interface ReplayDeps {
@@ -13,11 +14,15 @@ export interface ReplayDeps {
   readonly publicBaseUrl: string;
 }
 
-/** @param id of a request that billing has charged. @throws ServiceError idempotency_not_replayable */
+/**
+ * @param id of a request that billing has charged. @param events name of the events of a client that wants a stream
+ * @throws ServiceError idempotency_not_replayable
+ */
 export async function replayAnswer(
-  { store, storage, events, publicBaseUrl }: ReplayDeps,
+  { store, storage, events: log, publicBaseUrl }: ReplayDeps,
   accountId: string,
   id: string,
+  events: ImageEventName | undefined,
 ): Promise<MediaAnswer | MediaAnswerText> {
   const generation = await store.find(id);
   const ended = generation?.ended;
@@ -35,12 +40,10 @@ export async function replayAnswer(
       return { size, read: () => storage.read(name) };
     }),
   );
-  events.replayed(generation.order);
+  log.replayed(generation.order);
   const { finishedAt, ending } = ended;
-  return mediaAnswer(
-    generation.order,
-    { charge: ending.bill.charge, finishedAt, outputs },
-    files,
-    publicBaseUrl,
-  );
+  const finished = { charge: ending.bill.charge, finishedAt, outputs, tokens: generation.tokens };
+  return events === undefined
+    ? mediaAnswer(generation.order, finished, files, publicBaseUrl)
+    : imageEvents(events, generation.order, finished, files, publicBaseUrl);
 }

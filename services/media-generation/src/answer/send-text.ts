@@ -18,7 +18,7 @@ export async function sendText(
   if (raw.destroyed) return reply.hijack();
   const over = new Promise((resolve) => raw.once("close", resolve));
   const late = setTimeout(() => raw.destroy(), patienceMs);
-  reply.type("application/json; charset=utf-8").header("content-length", answer.length);
+  reply.type(answer.type).header("content-length", answer.length);
   reply.send(Readable.from(answer.pieces(), { objectMode: false }));
   await over;
   clearTimeout(late);

@@ -57,7 +57,7 @@ export class GenerationRecord implements RequestRecord<MediaKinds> {
   ): Promise<"recorded" | "passed"> {
     const { store, clock } = this.#options;
     const finishedAt = product?.finishedAt ?? clock.now();
-    const ended = await store.finish(order.id, ending, finishedAt, product?.outputs, product?.previews);
+    const ended = await store.finish(order.id, ending, finishedAt, product);
     if (ended !== undefined) {
       if (ending.kind === "released" || ended.deleted) await this.#discard(order);
       return "recorded";

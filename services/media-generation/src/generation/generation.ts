@@ -1,10 +1,10 @@
 // Generation is a row of the log. Its state is the end of the work; `booked_at` is the time of its booking.
 // running → succeeded | failed | blocked, or → unknown → failed
+import type { ResponseFormat } from "@gr/identity";
 import type { PicoUsd } from "@gr/money";
 import type { Bill, Ending, FoundBill, Kinds, Order, Route } from "@gr/paid-request";
 import type { Price } from "@gr/proto/catalog";
 import type { JobKind } from "../providers/provider.ts";
-import type { ResponseFormat } from "../request/media-fields.ts";
 import type { FileFormat } from "../storage/media-name.ts";
 import type { Shape } from "./meters.ts";
 import type { SavedParts } from "./run-parts.ts";
@@ -55,6 +55,15 @@ export type OutputFile = ({ readonly bytes: Buffer } | { readonly storedAs: stri
   readonly preview?: Buffer | undefined;
 };
 
+/** Tokens as the provider counted them. */
+export interface CountedTokens {
+  /** All input tokens. */
+  readonly input: number;
+  readonly output: number;
+  /** Part of the input tokens. */
+  readonly image_input: number;
+}
+
 export interface MediaProduct {
   /** Route of the provider that generated it. */
   readonly route: Route;
@@ -63,6 +72,8 @@ export interface MediaProduct {
   readonly outputs: readonly string[];
   /** Names of the existing thumbnails and posters. */
   readonly previews: readonly string[];
+  /** Undefined if the provider counts none. */
+  readonly tokens: CountedTokens | undefined;
   /** Unix milliseconds. */
   readonly finishedAt: number;
   /** Milliseconds from the call of the provider until the last of its jobs succeeded. */
@@ -78,6 +89,8 @@ export interface Generation {
   /** The provider's state for further polls; null if there is no job to poll. */
   readonly operations: SavedParts | null;
   readonly unbilledLookUps: number;
+  /** Undefined if the provider counted none, and before the end. */
+  readonly tokens: CountedTokens | undefined;
   /** The client has deleted it. A running generation is to be cancelled. */
   readonly deleted: boolean;
   readonly ended: Ended | null;

@@ -26,7 +26,7 @@ import { type MediaStorage, StorageError } from "../storage/media-storage.ts";
 import { InvalidVideoError, mp4Only } from "../storage/video-file.ts";
 import { callerError, fallsBack, NOT_SENT, NOT_STORED } from "./caller-error.ts";
 import type { GenerationEvents } from "./events.ts";
-import type { Generation, MediaKinds, MediaOrder, OutputFile } from "./generation.ts";
+import type { CountedTokens, Generation, MediaKinds, MediaOrder, OutputFile } from "./generation.ts";
 import type { MemoryPlaces } from "./memory-places.ts";
 import { metersOf } from "./meters.ts";
 import { reportProgress } from "./progress-report.ts";
@@ -313,6 +313,7 @@ export class MediaWork {
     if (failed !== undefined) return this.#notStored({ order, route }, cost, failed.reason);
     const previews = await this.#putPreviews(outputs, files);
     const parts = delivered.map((part) => ({ most: shareOf(order, part.files.length), usage: part.usage }));
+    const tokens = tokensOf(delivered);
     const price = order.rule ?? this.#options.catalog.find(order.model)?.price;
     const charge = chargeByUse(price, order, shareOf(order, files.length), parts);
     return {
@@ -320,7 +321,7 @@ export class MediaWork {
       bill: cost === undefined ? undefined : { charge, cost },
       billId: "",
       billOf: (found) => ({ charge, cost: found?.cost ?? shareOf(order, files.length) }),
-      productOf: () => ({ route, files, outputs, previews, finishedAt: clock.now(), providerMs }),
+      productOf: () => ({ route, files, outputs, previews, tokens, finishedAt: clock.now(), providerMs }),
     };
   }
 
@@ -418,6 +419,17 @@ function jobsOf(
   return partsOf(request.n, mostAtOnce).map((count, index) => {
     return { ...asked, kind, requestId, part: index + 1, model, count, fields };
   });
+}
+
+/** Returns the sum of the tokens that the provider counted; undefined if it counted none. */
+function tokensOf(made: readonly PartResult[]): CountedTokens | undefined {
+  const counted = made.flatMap(({ usage }) => (usage?.tokens === undefined ? [] : [usage.tokens]));
+  if (counted.length === 0) return undefined;
+  return {
+    input: counted.reduce((sum, { inputTokens }) => sum + inputTokens, 0),
+    output: counted.reduce((sum, { outputTokens }) => sum + outputTokens, 0),
+    image_input: counted.reduce((sum, { imageInputTokens = 0 }) => sum + imageInputTokens, 0),
+  };
 }
 
 /** Returns the customer's price for a number of the order's outputs, rounded up. */

@@ -6,7 +6,14 @@ import { type Ending, type Route, UNRESOLVED } from "@gr/paid-request";
 import type { Pool } from "@gr/runtime";
 import { insertDeliveries } from "../webhooks/delivery-store.ts";
 import { BLOCKED, callerError, NOT_SENT, REFUSED } from "./caller-error.ts";
-import type { Generation, GenerationRequest, MediaOrder, State } from "./generation.ts";
+import type {
+  CountedTokens,
+  Generation,
+  GenerationRequest,
+  MediaOrder,
+  MediaProduct,
+  State,
+} from "./generation.ts";
 import type { SavedParts } from "./run-parts.ts";
 
 /** Reason of a job that its process stopped to poll and another process continues. */
@@ -35,16 +42,14 @@ export interface GenerationStore {
   markUnknown(id: string, why: string, message: string): Promise<boolean | undefined>;
   /**
    * Ends an open generation. Its booking is fixed from here on, in any process.
-   * @param outputs names of the existing files; undefined: all of the order
-   * @param previews names of the existing thumbnails and posters
+   * @param made the output; absent: all files of the order, without previews
    * @returns undefined if the row has passed to another worker
    */
   finish(
     id: string,
     ending: Ending,
     finishedAt: number,
-    outputs: readonly string[] | undefined,
-    previews?: readonly string[],
+    made?: Pick<MediaProduct, "outputs" | "previews" | "tokens">,
   ): Promise<Pick<Generation, "deleted"> | undefined>;
   /** Records that billing has booked the ending. */
   markBooked(id: string): Promise<void>;
@@ -76,6 +81,7 @@ interface GenerationRow {
   charge_credits: bigint | null;
   cost_pico_usd: bigint | null;
   outputs: string[];
+  tokens: CountedTokens | null;
   error_kind: string | null;
   error_message: string | null;
   deadline_at: Date;
@@ -87,7 +93,7 @@ interface GenerationRow {
 }
 
 const COLUMNS = `id, account_id, key_id, kind, model, provider, upstream_model, operations, state, request,
-  price_version, price_pico_usd, credits, charge_credits, cost_pico_usd, outputs, error_kind, error_message,
+  price_version, price_pico_usd, credits, charge_credits, cost_pico_usd, outputs, tokens, error_kind, error_message,
   deadline_at, unbilled_lookups, asynchronous, created_at, finished_at, deleted_at`;
 const LEASE = "now() + $1 * interval '1 millisecond'";
 const REFUSED_MESSAGE = "its hold had been resolved in another way";
@@ -195,11 +201,11 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
       );
       return rows[0]?.resumable;
     },
-    finish: async (id, ending, finishedAt, outputs, previews = []) => {
+    finish: async (id, ending, finishedAt, made) => {
       const { state, charge, cost, why, message } = rowOf(ending);
       const { rows } = await pool.query<Changed>(
         withWebhook(`UPDATE generation SET state = $3, charge_credits = $4, cost_pico_usd = $5, error_kind = $6,
-           error_message = $7, finished_at = $8, outputs = coalesce($9, outputs), previews = $10, ${tell(11, "$8")}
+           error_message = $7, finished_at = $8, outputs = coalesce($9, outputs), previews = $10, tokens = $11, ${tell(12, "$8")}
          WHERE id = $1 AND worker = $2 AND finished_at IS NULL`),
         [
           id,
@@ -210,8 +216,9 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
           why,
           message,
           new Date(finishedAt),
-          outputs === undefined ? null : JSON.stringify(outputs),
-          JSON.stringify(previews),
+          made === undefined ? null : JSON.stringify(made.outputs),
+          JSON.stringify(made?.previews ?? []),
+          made?.tokens === undefined ? null : JSON.stringify(made.tokens),
           ...(ending.kind === "released" ? reportedError(ending.why, ending.message) : NOTHING_REPORTED),
         ],
       );
@@ -286,6 +293,7 @@ function generationOf(row: GenerationRow): Generation {
     state: row.state,
     operations: row.operations,
     unbilledLookUps: row.unbilled_lookups,
+    tokens: row.tokens ?? undefined,
     deleted: row.deleted_at !== null,
     ended: finishedAt === undefined ? null : { ending: endingOf(row), finishedAt },
   };

@@ -74,6 +74,26 @@ describe("a form", () => {
     expect((await post(form)).status).toBe(200);
   });
 
+  test.each([
+    "size",
+    "quality",
+    "response_format",
+    "output_format",
+    "n",
+    "image",
+    "image[]",
+    "mask",
+    "stream",
+  ])("with an empty %s, as browsers send an empty field, is as without it", async (field) => {
+    const { status, body } = await post(formOf({ model: "sandbox/image", prompt: "a fox", [field]: "" }));
+    expect([status, body.error]).toEqual([200, undefined]);
+    expect(body.data).toEqual([{ url: expect.stringMatching(/\.webp$/) }]);
+  });
+
+  test("with an empty model has none", async () => {
+    expect((await post(formOf({ model: "", prompt: "a fox" }))).body.error).toMatchObject({ param: "model" });
+  });
+
   test("with a file that has a name and no bytes has an image", async () => {
     const form = formOf({ model: "sandbox/image", prompt: "a fox" });
     form.append("image", new File([], "fox.png", { type: "image/png" }));
@@ -211,7 +231,7 @@ describe("a form", () => {
   });
 
   test("nothing of all this was charged but the images", () => {
-    expect(media.billing.charged).toBe(300n);
+    expect(media.billing.charged).toBe(1_200n);
     expect(media.billing.openHolds).toEqual([]);
   });
 });

@@ -27,7 +27,8 @@ export const modelField = z
   .string(once("model"))
   .min(1, "model must not be empty")
   .max(LONGEST_MODEL, `model must have at most ${LONGEST_MODEL} characters`)
-  .regex(/^\P{Cc}*$/u, "model must have no control characters");
+  // Without \P{Cc}: generators of clients and of requests cannot read it.
+  .regex(/^[^\u0000-\u001f\u007f-\u009f]*$/, "model must have no control characters");
 
 export const idField = (name: string) =>
   z
@@ -42,15 +43,16 @@ export const limitField = z
   .optional()
   .meta({ ...wholeNumber(MOST), description: `maximum number of entries; ${USUAL_PAGE} if absent` });
 
+const kindField = (name: string) =>
+  z.enum([...KINDS, "text"], { error: `${name} must be one of ${KINDS.join(", ")}, text` }).optional();
+
 export const logQuerySchema = z.object({
   limit: limitField,
   after: idField("after").optional().describe("id of the last entry of the previous page"),
   model: modelField.optional(),
   status: z.enum(STATUSES, { error: `status must be one of ${STATUSES.join(", ")}` }).optional(),
-  kind: z
-    .enum([...KINDS, "text"], { error: `kind must be one of ${KINDS.join(", ")}, text` })
-    .optional()
-    .describe("images and videos if absent"),
+  kind: kindField("kind").describe("images and videos if absent"),
+  type: kindField("type").describe("the same as kind: the name that the list of models uses"),
   created_after: instantField("created_after").describe(
     "only requests after this time; ISO 8601 with a zone",
   ),
@@ -58,6 +60,15 @@ export const logQuerySchema = z.object({
     "only requests before this time; ISO 8601 with a zone",
   ),
 });
+
+/** @throws ServiceError invalid_value if both names are present with different values */
+export function kindOf({ kind, type }: Pick<z.infer<typeof logQuerySchema>, "kind" | "type">) {
+  if (kind !== undefined && type !== undefined && kind !== type) {
+    const message = `type and kind name the same field: kind is ${kind}, type is ${type}. Send one of them.`;
+    throw new ServiceError("invalid_value", message, { param: "type" });
+  }
+  return kind ?? type;
+}
 
 export interface LogPage {
   readonly entries: readonly LogEntry[];

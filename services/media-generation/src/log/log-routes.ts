@@ -5,7 +5,7 @@ import { isUuid, type RestRoute, restRoute } from "@gr/runtime";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { generationAnswer, generationSchema, pageAnswer, pageSchema } from "./log-answer.ts";
-import { findEntry, logQuerySchema, readPage, refuseUnknown, USUAL_PAGE } from "./log-query.ts";
+import { findEntry, kindOf, logQuerySchema, readPage, refuseUnknown, USUAL_PAGE } from "./log-query.ts";
 import type { LogStore } from "./log-store.ts";
 import { type RemovalDeps, removeContent } from "./remove-content.ts";
 import { findText, listTexts, type TextLogDeps, textPageSchema, textSchema } from "./text-entry.ts";
@@ -36,15 +36,9 @@ const listRoute = (deps: LogDeps) =>
     },
     handle: async ({ query, caller }) => {
       const { generationLog, publicBaseUrl } = deps;
-      const {
-        limit,
-        after,
-        kind,
-        created_after: createdAfter,
-        created_before: createdBefore,
-        ...rest
-      } = query;
-      const filter = { ...rest, createdAfter, createdBefore };
+      const { limit, after, model, status, created_after: createdAfter, created_before: createdBefore } = query;
+      const kind = kindOf(query);
+      const filter = { model, status, createdAfter, createdBefore };
       if (kind === "text") return listTexts(deps, caller, filter, after, limit ?? USUAL_PAGE);
       return pageAnswer(
         await readPage(generationLog, caller, { ...filter, kind }, after, limit),

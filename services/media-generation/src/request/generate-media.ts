@@ -13,6 +13,7 @@ import {
 } from "@gr/paid-request";
 import type { Allowance, Clock } from "@gr/runtime";
 import { answerFile } from "../answer/answer-files.ts";
+import { type ImageEventName, imageEvents } from "../answer/image-events.ts";
 import { type MediaAnswer, type MediaAnswerText, mediaAnswer } from "../answer/media-answer.ts";
 import { type ReplayDeps, replayAnswer } from "../answer/replay-answer.ts";
 import { callerError, NOT_SENT } from "../generation/caller-error.ts";
@@ -85,6 +86,8 @@ export interface Incoming {
   readonly sources: readonly InputSource[];
   /** Allowance for the pictures' bytes. */
   readonly allowance: Allowance;
+  /** Name of the events of a client that wants a stream; absent = it wants a plain answer. */
+  readonly events?: ImageEventName | undefined;
   /** Aborts when the client has disconnected; never for a client that does not wait. */
   readonly left: AbortSignal;
 }
@@ -107,10 +110,17 @@ export async function generateMedia(
 ): Promise<FinishedAnswer | undefined> {
   const begun = await beginMedia(deps, asked, incoming, caller);
   if (begun === undefined || "answer" in begun) return begun;
-  const { product, charge } = await begun.served;
-  const wanted = begun.order.request.response_format === "url" ? [] : product.files;
+  const { order, served } = begun;
+  const { product, charge } = await served;
+  const finished = { ...product, charge };
+  const { events } = incoming;
+  const hasFiles = events !== undefined || order.request.response_format !== "url";
+  const wanted = hasFiles ? product.files : [];
   const files = await Promise.all(wanted.map((file) => answerFile(deps.storage, file)));
-  const answer = mediaAnswer(begun.order, { ...product, charge }, files, deps.publicBaseUrl);
+  const answer =
+    events === undefined
+      ? mediaAnswer(order, finished, files, deps.publicBaseUrl)
+      : imageEvents(events, order, finished, files, deps.publicBaseUrl);
   return { answer, replayed: undefined };
 }
 
@@ -126,7 +136,7 @@ export async function beginMedia(
   caller: Caller,
 ): Promise<BegunMedia | FinishedAnswer | undefined> {
   const replay = async (id: string) => ({
-    answer: await replayAnswer(deps, caller.accountId, id),
+    answer: await replayAnswer(deps, caller.accountId, id, incoming.events),
     replayed: id,
   });
   const ready = await deps.requests.prepareOrFindEarlier(caller, () =>

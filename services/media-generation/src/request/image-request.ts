@@ -13,6 +13,7 @@ import {
 import type { RequestKind } from "./request-kind.ts";
 
 const BAD_COUNT = `n must be a whole number from 1 to ${MOST_PARTS}`;
+const BAD_PARTIALS = "partial_images must be a whole number from 0 to 3";
 const OUTPUT_FORMATS = ["webp", "jpeg", "png"] as const;
 
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
@@ -28,6 +29,20 @@ export const imageRequestSchema = z.object({
     .nullish()
     .meta({ default: 1 })
     .transform((n) => n ?? 1),
+  stream: z
+    .boolean({ error: "stream must be true or false" })
+    .nullish()
+    .meta({
+      default: false,
+      description: "true: the answer is text/event-stream, with a final event for each image",
+    }),
+  partial_images: z
+    .number({ error: BAD_PARTIALS })
+    .int(BAD_PARTIALS)
+    .min(0, BAD_PARTIALS)
+    .max(3, BAD_PARTIALS)
+    .nullish()
+    .describe("accepted for clients of OpenAI: a stream has final images only"),
   ...imageFields,
   ...maskFields,
 });

@@ -1,14 +1,14 @@
 // Common fields of requests for images and for videos. Unknown fields are ignored, null counts as absent.
 // Every message names its field.
+import { RESPONSE_FORMATS } from "@gr/identity";
 import { charactersOf, MOST_PROMPT_CHARACTERS } from "@gr/models";
+import { ALIAS } from "@gr/runtime";
 import { z } from "zod";
 import { MOST_URL_CHARACTERS } from "../webhooks/callbacks.ts";
 
 const QUALITIES = ["auto", "low", "medium", "high"] as const;
-const RESPONSE_FORMATS = ["url", "b64_json", "b64_ephemeral"] as const;
 
 export type Quality = Exclude<(typeof QUALITIES)[number], "auto">;
-export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
 
 export function choice<const Values extends readonly [string, ...string[]]>(
   field: string,
@@ -41,7 +41,10 @@ export const mediaFields = {
     .nullish()
     .meta({ default: "auto" })
     .transform((size) => size ?? "auto"),
-  response_format: choice("response_format", RESPONSE_FORMATS, "url"),
+  response_format: z
+    .enum(RESPONSE_FORMATS, { error: `response_format must be one of ${RESPONSE_FORMATS.join(", ")}` })
+    .nullish()
+    .describe("when absent: the default of the key or the account, else url"),
   callback_url: z
     .string({ error: "callback_url must be a string" })
     .nullish()
@@ -51,10 +54,6 @@ export const mediaFields = {
     )
     // A form also sends its empty fields.
     .transform((url) => url || undefined),
-  stream: z
-    .boolean({ error: "stream must be false" })
-    .refine((stream) => !stream, "stream must be false: images and videos are answered when they are whole")
-    .nullish(),
 };
 
 const PICTURE = { type: "string", description: "a URL or a data URI" };
@@ -75,27 +74,31 @@ function described(description: string, ...forms: readonly object[]) {
     .meta({ description, anyOf: [...forms, list, { type: "null" }] });
 }
 
-const inputs = (...forms: readonly object[]) => ({
-  image: described("input image, or a list of at most 16 input images", ...forms),
-  "image[]": described("as image", ...forms),
-  images: described("alias of image, as in OpenAI's API", ...forms),
-  mask: described("editing mask, as image", ...forms),
-  "mask[]": described("as mask", ...forms),
-  input_reference: described("as image; OpenAI's name for it in requests for videos", ...forms),
-});
+const alias = z
+  .unknown()
+  .optional()
+  .meta({ [ALIAS]: true });
 
-const { mask, "mask[]": masks, input_reference: reference, ...images } = inputs(PICTURE, WRAPPED);
-export const imageFields = images;
-export const referenceFields = { input_reference: reference };
-export const maskFields = { mask, "mask[]": masks };
+export const imageFields = {
+  image: described("input image, or a list of at most 16 input images; image[] means the same", PICTURE, WRAPPED),
+  "image[]": alias,
+  images: described("alias of image, as in OpenAI's API", PICTURE, WRAPPED),
+};
+const REFERENCE = "as image; OpenAI's name for it in requests for videos";
+export const referenceFields = { input_reference: described(REFERENCE, PICTURE, WRAPPED) };
+export const maskFields = {
+  mask: described("editing mask, as image; mask[] means the same", PICTURE, WRAPPED),
+  "mask[]": alias,
+};
 
 /** The same fields in a form. */
-const {
-  mask: formMask,
-  "mask[]": formMasks,
-  input_reference: formReference,
-  ...formImages
-} = inputs(FILE, PICTURE);
-export const imageFormFields = formImages;
-export const referenceFormFields = { input_reference: formReference };
-export const maskFormFields = { mask: formMask, "mask[]": formMasks };
+export const imageFormFields = {
+  image: alias,
+  "image[]": described("input image, repeated for at most 16 of them; image means the same", FILE, PICTURE),
+  images: described("alias of image[], as in OpenAI's API", FILE, PICTURE),
+};
+export const referenceFormFields = { input_reference: described(REFERENCE, FILE, PICTURE) };
+export const maskFormFields = {
+  mask: alias,
+  "mask[]": described("editing mask, as image[]; mask means the same", FILE, PICTURE),
+};

@@ -1,5 +1,6 @@
 // MediaOrder is a valid request for a model of the catalogue. Every "auto" is resolved, so the
 // price is fixed before the call.
+import type { ResponseFormat } from "@gr/identity";
 import {
   acceptedInputs,
   acceptsSize,
@@ -18,7 +19,7 @@ import type { CleanPicture } from "../inputs/clean-picture.ts";
 import type { InputSource } from "../inputs/input-sources.ts";
 import { type FileFormat, VIDEO_FORMAT } from "../storage/media-name.ts";
 import { imageRequests } from "./image-request.ts";
-import type { Quality, ResponseFormat } from "./media-fields.ts";
+import type { Quality } from "./media-fields.ts";
 import type { MediaRequest, RequestKind } from "./request-kind.ts";
 import { videoRequests } from "./video-request.ts";
 
@@ -64,7 +65,7 @@ export function createMediaOrder(
     count: request.n ?? 1,
     shape: shapeOf(asked, request, model, inputImages),
     format: request.output_format ?? VIDEO_FORMAT,
-    responseFormat: request.response_format,
+    responseFormat: request.response_format ?? "url",
   };
 }
 

@@ -24,7 +24,6 @@ describe("an image request", () => {
       model: "m",
       quality: "auto",
       size: "auto",
-      response_format: "url",
       output_format: "webp",
       n: 1,
     });
@@ -65,14 +64,20 @@ describe("an image request", () => {
     expect(refusalOf({ model: "m", prompt: "\u{1f98a}".repeat(20_001) }).param).toBe("prompt");
   });
 
-  test.each([[true], ["true"], [1]])("is not streamed: %j", (stream) => {
+  test.each([["true"], [1]])("is streamed for a boolean only: %j", (stream) => {
     expect(refusalOf({ model: "m", stream })).toMatchObject({ reason: "invalid_value", param: "stream" });
-    expect(parse({ model: "m", stream: false }).model).toBe("m");
+    expect(parse({ model: "m", stream: true }).stream).toBe(true);
   });
 });
 
 describe("a video request", () => {
   const parseVideo = (body: unknown) => parseRequest(videoRequestSchema, body);
+
+  test.each([[true], ["true"], [1]])("is not streamed: %j", (stream) => {
+    const read = () => parseVideo({ model: "m", stream });
+    expect(read).toThrow(expect.objectContaining({ reason: "invalid_value", param: "stream" }));
+    expect(parseVideo({ model: "m", stream: false }).model).toBe("m");
+  });
 
   test("has the fields of images, but for those that only images have", () => {
     const body = { model: "m", n: 3, output_format: "gif", mask: "x" };
@@ -80,7 +85,6 @@ describe("a video request", () => {
       model: "m",
       quality: "auto",
       size: "auto",
-      response_format: "url",
       seconds: "auto",
     });
   });

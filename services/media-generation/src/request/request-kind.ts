@@ -31,6 +31,8 @@ export interface RequestKind {
 }
 
 const ELSEWHERE: ReadonlySet<string> = new Set(INPUT_FIELDS);
+/** Fields that change the form of the answer only. */
+const FORM_ONLY: ReadonlySet<string> = new Set(["stream", "partial_images"]);
 /** Fields that are younger than stored claims: a request without them has the text that it always had. */
 const YOUNGER: ReadonlySet<string> = new Set(["callback_url"]);
 
@@ -40,7 +42,7 @@ const YOUNGER: ReadonlySet<string> = new Set(["callback_url"]);
  */
 export function canonicalText({ schema }: RequestKind, request: MediaRequest): string {
   const fields = (Object.keys(schema.shape) as (keyof MediaRequest)[]).filter(
-    (field) => field !== "stream" && !(YOUNGER.has(field) && request[field] == null),
+    (field) => !FORM_ONLY.has(field) && !(YOUNGER.has(field) && request[field] == null),
   );
   return JSON.stringify(fields.map((field) => (ELSEWHERE.has(field) ? null : (request[field] ?? null))));
 }

@@ -28,6 +28,10 @@ export const videoRequestSchema = z.object({
     .nullish()
     .describe("true = with sound, for models that generate both kinds; absent = without")
     .transform((audio) => audio ?? undefined),
+  stream: z
+    .boolean({ error: "stream must be false" })
+    .refine((stream) => !stream, "stream must be false: videos are answered when they are whole")
+    .nullish(),
   ...imageFields,
 });
 

@@ -1,7 +1,7 @@
 // Replaces the gateway in front of media generation: a public listener with an authenticated client.
 import { randomUUID } from "node:crypto";
 import type { AddressInfo } from "node:net";
-import type { Principal } from "@gr/identity";
+import { type Principal, RESPONSE_FORMATS } from "@gr/identity";
 import { closeHttpApp, createHttpApp, defineModule, type Module, port } from "@gr/runtime";
 import { z } from "zod";
 
@@ -16,6 +16,8 @@ export const KEY_HEADER = "x-test-key";
 /** Names another account. */
 export const ACCOUNT_HEADER = "x-test-account";
 
+/** Default response_format of the client's key. */
+export const FORMAT_HEADER = "x-test-response-format";
 /** A stop waits for running requests. */
 const LONGEST_REQUEST_MS = 600_000;
 
@@ -29,11 +31,13 @@ export const edgeModule: Module = defineModule({
   create: async ({ config, log, mount }) => {
     const app = createHttpApp({ log, requestId: () => randomUUID() });
     app.addHook("onRequest", async (request, reply) => {
-      const { [KEY_HEADER]: keyId, [ACCOUNT_HEADER]: accountId } = request.headers;
+      const { [KEY_HEADER]: keyId, [ACCOUNT_HEADER]: accountId, [FORMAT_HEADER]: format } = request.headers;
+      const responseFormat = RESPONSE_FORMATS.find((known) => known === format);
       request.principal = {
         ...caller,
         ...(typeof keyId === "string" ? { keyId } : {}),
         ...(typeof accountId === "string" ? { accountId } : {}),
+        ...(responseFormat === undefined ? {} : { responseFormat }),
       };
       waiting.add(request.id);
       reply.raw.once("close", () => waiting.delete(request.id));

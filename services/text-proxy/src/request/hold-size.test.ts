@@ -173,8 +173,35 @@ describe("a hold", () => {
     expect(of(body, known, free).credits).toBe(2_000n);
   });
 
-  test("has nothing for tools that the client runs", () => {
-    expect(of(chat({ tools: [{ type: "function" }, { type: "custom" }] }), limits, free).credits).toBe(0n);
+  const mcpTool = { type: "function", name: "read", parameters: {} };
+  test.each<[string, object]>([
+    ["a function", mcpTool],
+    ["a free-form tool", { type: "custom", name: "apply_patch", format: { type: "grammar" } }],
+    ["functions in a namespace", { type: "namespace", name: "agents", tools: [mcpTool, mcpTool] }],
+    ["tools of an MCP server that the client calls", { type: "namespace", name: "mcp__files", tools: [mcpTool] }],
+    ["an empty namespace", { type: "namespace", name: "mcp__none", tools: [] }],
+    ["a tool of each kind in a namespace", { type: "namespace", tools: [{ type: "custom" }, { type: "apply_patch" }] }],
+    ["a shell of the client", { type: "local_shell" }],
+    ["a shell whose environment is the client's", { type: "shell", environment: { type: "local" } }],
+    ["a patch that the client applies", { type: "apply_patch" }],
+    ["a search among tools by the client", { type: "tool_search", execution: "client", parameters: {} }],
+  ])("has nothing for %s", (_tool, tool) => {
+    const body = request("responses", { input: "hi", tools: [tool] });
+    expect(of(body, limits, free).credits).toBe(0n);
+    expect(inputBound(body, limits)).toBeLessThan(limits.contextTokens);
+  });
+
+  test.each<[string, object]>([
+    ["a namespace with one tool of the provider", { type: "namespace", tools: [mcpTool, { type: "web_search" }] }],
+    ["a namespace without a list", { type: "namespace" }],
+    ["an MCP server that the provider calls", { type: "mcp", server_label: "s", server_url: "https://mcp.example" }],
+    ["a search among tools by the provider", { type: "tool_search" }],
+    ["a shell in a container", { type: "shell", environment: { type: "container_auto" } }],
+    ["a shell without an environment", { type: "shell" }],
+  ])("has 0.20 USD and a full context for %s", (_tool, tool) => {
+    const body = request("responses", { input: "hi", tools: [tool] });
+    expect(of(body, limits, free).credits).toBe(2_000n);
+    expect(inputBound(body, limits)).toBe(limits.contextTokens);
   });
 });
 

@@ -88,8 +88,9 @@ export class InputMeter {
 /** Returns whether the client runs the tool. A namespace belongs to the client if all tools in it do. */
 function isOfClient(tool: unknown): boolean {
   if (!isObject(tool)) return false;
-  const { type, tools, execution } = tool;
+  const { type, tools, execution, environment } = tool;
   if (type === "tool_search") return execution === "client";
+  if (type === "shell") return isObject(environment) && environment["type"] === "local";
   if (type !== "namespace") return CLIENT_TOOLS.has(type);
   return Array.isArray(tools) && tools.every((inner) => isObject(inner) && CLIENT_TOOLS.has(inner["type"]));
 }

@@ -1,4 +1,5 @@
 // Replicate, as the operator configures it.
+import { vendorName } from "@gr/runtime";
 import { z } from "zod";
 import { baseUrl, defineProvider } from "../provider-definition.ts";
 import { createReplicateProvider, REPLICATE } from "./replicate-provider.ts";
@@ -8,7 +9,14 @@ export const replicate = defineProvider({
   abilities: ["image", "video", "image-input"],
   reports: { image: "nothing", video: "nothing" },
   settings: z.object({
-    REPLICATE_API_KEY: z.string().optional().describe("switches Replicate's image and video models on"),
+    REPLICATE_API_KEY: z
+      .string()
+      .optional()
+      .meta({
+        description:
+          "switches Replicate's image and video models on; also read from `REPLICATE_API_TOKEN`, Replicate's own name",
+        ...vendorName("REPLICATE_API_TOKEN"),
+      }),
     REPLICATE_BASE_URL: baseUrl("https://api.replicate.com/v1"),
   }),
   credential: "REPLICATE_API_KEY",

@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file router/keys/v1/keys.proto.
  */
 export const file_router_keys_v1_keys: GenFile = /*@__PURE__*/
-  fileDesc("Chlyb3V0ZXIva2V5cy92MS9rZXlzLnByb3RvEg5yb3V0ZXIua2V5cy52MSLyAgoDS2V5Eg4KBmtleV9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEgwKBG5hbWUYAyABKAkSJQoEa2luZBgEIAEoDjIXLnJvdXRlci5rZXlzLnYxLktleUtpbmQSDgoGYWN0aXZlGAUgASgIEhgKC2NhcF9jcmVkaXRzGAYgASgDSACIAQESLgoGcGVyaW9kGAcgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRQZXJpb2QSFwoKZXhwaXJlc19hdBgIIAEoA0gBiAEBEhIKCmNyZWF0ZWRfYXQYCSABKAMSDAoEaGludBgKIAEoCRIWCglwZXJzb25faWQYCyABKAlIAogBARIgChNzcGVuZF9saW1pdF9jcmVkaXRzGAwgASgDSAOIAQFCDgoMX2NhcF9jcmVkaXRzQg0KC19leHBpcmVzX2F0QgwKCl9wZXJzb25faWRCFgoUX3NwZW5kX2xpbWl0X2NyZWRpdHMiJAoUQ3JlYXRlQWNjb3VudFJlcXVlc3QSDAoEbmFtZRgBIAEoCSIrChVDcmVhdGVBY2NvdW50UmVzcG9uc2USEgoKYWNjb3VudF9pZBgBIAEoCSI/CgdBY2NvdW50EhIKCmFjY291bnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRISCgpjcmVhdGVkX2F0GAMgASgDIkkKE0xpc3RBY2NvdW50c1JlcXVlc3QSDQoFbGltaXQYASABKAUSDQoFYWZ0ZXIYAiABKAkSFAoMY3JlYXRlZF9mcm9tGAMgASgDIlMKFExpc3RBY2NvdW50c1Jlc3BvbnNlEikKCGFjY291bnRzGAEgAygLMhcucm91dGVyLmtleXMudjEuQWNjb3VudBIQCghoYXNfbW9yZRgCIAEoCCInChFHZXRBY2NvdW50UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJIj4KEkdldEFjY291bnRSZXNwb25zZRIoCgdhY2NvdW50GAEgASgLMhcucm91dGVyLmtleXMudjEuQWNjb3VudCI4ChRSZW5hbWVBY2NvdW50UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkiFwoVUmVuYW1lQWNjb3VudFJlc3BvbnNlIpUCCg5NaW50S2V5UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSJQoEa2luZBgDIAEoDjIXLnJvdXRlci5rZXlzLnYxLktleUtpbmQSGAoLY2FwX2NyZWRpdHMYBCABKANIAIgBARIuCgZwZXJpb2QYBSABKA4yHi5yb3V0ZXIuYmlsbGluZy52MS5TcGVuZFBlcmlvZBIXCgpleHBpcmVzX2F0GAYgASgDSAGIAQESIAoTc3BlbmRfbGltaXRfY3JlZGl0cxgHIAEoA0gCiAEBQg4KDF9jYXBfY3JlZGl0c0INCgtfZXhwaXJlc19hdEIWChRfc3BlbmRfbGltaXRfY3JlZGl0cyJDCg9NaW50S2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMucm91dGVyLmtleXMudjEuS2V5Eg4KBnNlY3JldBgCIAEoCSJqCg9MaXN0S2V5c1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIlCgRraW5kGAIgASgOMhcucm91dGVyLmtleXMudjEuS2V5S2luZBINCgVsaW1pdBgDIAEoBRINCgVhZnRlchgEIAEoCSJHChBMaXN0S2V5c1Jlc3BvbnNlEiEKBGtleXMYASADKAsyEy5yb3V0ZXIua2V5cy52MS5LZXkSEAoIaGFzX21vcmUYAiABKAgiMwoNR2V0S2V5UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEg4KBmtleV9pZBgCIAEoCSIyCg5HZXRLZXlSZXNwb25zZRIgCgNrZXkYASABKAsyEy5yb3V0ZXIua2V5cy52MS5LZXki0wIKEFVwZGF0ZUtleVJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIOCgZrZXlfaWQYAiABKAkSEQoEbmFtZRgDIAEoCUgDiAEBEhMKBmFjdGl2ZRgEIAEoCEgEiAEBEhUKC2NhcF9jcmVkaXRzGAUgASgDSAASEAoGbm9fY2FwGAYgASgISAASLgoGcGVyaW9kGAcgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRQZXJpb2QSFAoKZXhwaXJlc19hdBgIIAEoA0gBEhcKDW5ldmVyX2V4cGlyZXMYCSABKAhIARIdChNzcGVuZF9saW1pdF9jcmVkaXRzGAogASgDSAISGAoObm9fc3BlbmRfbGltaXQYCyABKAhIAkIFCgNjYXBCCAoGZXhwaXJ5Qg0KC3NwZW5kX2xpbWl0QgcKBV9uYW1lQgkKB19hY3RpdmUiNQoRVXBkYXRlS2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMucm91dGVyLmtleXMudjEuS2V5Il0KEERlbGV0ZUtleVJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIOCgZrZXlfaWQYAiABKAkSJQoEa2luZBgDIAEoDjIXLnJvdXRlci5rZXlzLnYxLktleUtpbmQiEwoRRGVsZXRlS2V5UmVzcG9uc2UiIgoQVmVyaWZ5S2V5UmVxdWVzdBIOCgZzZWNyZXQYASABKAkiNQoRVmVyaWZ5S2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMucm91dGVyLmtleXMudjEuS2V5ImUKFElzc3VlV2ViVG9rZW5SZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEwoLbGlmZXRpbWVfbXMYAiABKAMSFgoJcGVyc29uX2lkGAMgASgJSACIAQFCDAoKX3BlcnNvbl9pZCI6ChVJc3N1ZVdlYlRva2VuUmVzcG9uc2USDQoFdG9rZW4YASABKAkSEgoKZXhwaXJlc19hdBgCIAEoAyppCgdLZXlLaW5kEhgKFEtFWV9LSU5EX1VOU1BFQ0lGSUVEEAASEwoPS0VZX0tJTkRfTk9STUFMEAESFwoTS0VZX0tJTkRfTUFOQUdFTUVOVBACEhYKEktFWV9LSU5EX1dFQl9UT0tFThADMrEHCgtLZXlzU2VydmljZRJcCg1DcmVhdGVBY2NvdW50EiQucm91dGVyLmtleXMudjEuQ3JlYXRlQWNjb3VudFJlcXVlc3QaJS5yb3V0ZXIua2V5cy52MS5DcmVhdGVBY2NvdW50UmVzcG9uc2USWQoMTGlzdEFjY291bnRzEiMucm91dGVyLmtleXMudjEuTGlzdEFjY291bnRzUmVxdWVzdBokLnJvdXRlci5rZXlzLnYxLkxpc3RBY2NvdW50c1Jlc3BvbnNlElMKCkdldEFjY291bnQSIS5yb3V0ZXIua2V5cy52MS5HZXRBY2NvdW50UmVxdWVzdBoiLnJvdXRlci5rZXlzLnYxLkdldEFjY291bnRSZXNwb25zZRJcCg1SZW5hbWVBY2NvdW50EiQucm91dGVyLmtleXMudjEuUmVuYW1lQWNjb3VudFJlcXVlc3QaJS5yb3V0ZXIua2V5cy52MS5SZW5hbWVBY2NvdW50UmVzcG9uc2USSgoHTWludEtleRIeLnJvdXRlci5rZXlzLnYxLk1pbnRLZXlSZXF1ZXN0Gh8ucm91dGVyLmtleXMudjEuTWludEtleVJlc3BvbnNlEk0KCExpc3RLZXlzEh8ucm91dGVyLmtleXMudjEuTGlzdEtleXNSZXF1ZXN0GiAucm91dGVyLmtleXMudjEuTGlzdEtleXNSZXNwb25zZRJHCgZHZXRLZXkSHS5yb3V0ZXIua2V5cy52MS5HZXRLZXlSZXF1ZXN0Gh4ucm91dGVyLmtleXMudjEuR2V0S2V5UmVzcG9uc2USUAoJVXBkYXRlS2V5EiAucm91dGVyLmtleXMudjEuVXBkYXRlS2V5UmVxdWVzdBohLnJvdXRlci5rZXlzLnYxLlVwZGF0ZUtleVJlc3BvbnNlElAKCURlbGV0ZUtleRIgLnJvdXRlci5rZXlzLnYxLkRlbGV0ZUtleVJlcXVlc3QaIS5yb3V0ZXIua2V5cy52MS5EZWxldGVLZXlSZXNwb25zZRJQCglWZXJpZnlLZXkSIC5yb3V0ZXIua2V5cy52MS5WZXJpZnlLZXlSZXF1ZXN0GiEucm91dGVyLmtleXMudjEuVmVyaWZ5S2V5UmVzcG9uc2USXAoNSXNzdWVXZWJUb2tlbhIkLnJvdXRlci5rZXlzLnYxLklzc3VlV2ViVG9rZW5SZXF1ZXN0GiUucm91dGVyLmtleXMudjEuSXNzdWVXZWJUb2tlblJlc3BvbnNlYgZwcm90bzM", [file_router_billing_v1_billing]);
+  fileDesc("Chlyb3V0ZXIva2V5cy92MS9rZXlzLnByb3RvEg5yb3V0ZXIua2V5cy52MSKTAwoDS2V5Eg4KBmtleV9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEgwKBG5hbWUYAyABKAkSJQoEa2luZBgEIAEoDjIXLnJvdXRlci5rZXlzLnYxLktleUtpbmQSDgoGYWN0aXZlGAUgASgIEhgKC2NhcF9jcmVkaXRzGAYgASgDSACIAQESLgoGcGVyaW9kGAcgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRQZXJpb2QSFwoKZXhwaXJlc19hdBgIIAEoA0gBiAEBEhIKCmNyZWF0ZWRfYXQYCSABKAMSDAoEaGludBgKIAEoCRIWCglwZXJzb25faWQYCyABKAlIAogBARIgChNzcGVuZF9saW1pdF9jcmVkaXRzGAwgASgDSAOIAQESHwoXZGVmYXVsdF9yZXNwb25zZV9mb3JtYXQYDSABKAlCDgoMX2NhcF9jcmVkaXRzQg0KC19leHBpcmVzX2F0QgwKCl9wZXJzb25faWRCFgoUX3NwZW5kX2xpbWl0X2NyZWRpdHMiJAoUQ3JlYXRlQWNjb3VudFJlcXVlc3QSDAoEbmFtZRgBIAEoCSIrChVDcmVhdGVBY2NvdW50UmVzcG9uc2USEgoKYWNjb3VudF9pZBgBIAEoCSJgCgdBY2NvdW50EhIKCmFjY291bnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRISCgpjcmVhdGVkX2F0GAMgASgDEh8KF2RlZmF1bHRfcmVzcG9uc2VfZm9ybWF0GAQgASgJIkkKE0xpc3RBY2NvdW50c1JlcXVlc3QSDQoFbGltaXQYASABKAUSDQoFYWZ0ZXIYAiABKAkSFAoMY3JlYXRlZF9mcm9tGAMgASgDIlMKFExpc3RBY2NvdW50c1Jlc3BvbnNlEikKCGFjY291bnRzGAEgAygLMhcucm91dGVyLmtleXMudjEuQWNjb3VudBIQCghoYXNfbW9yZRgCIAEoCCInChFHZXRBY2NvdW50UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJIj4KEkdldEFjY291bnRSZXNwb25zZRIoCgdhY2NvdW50GAEgASgLMhcucm91dGVyLmtleXMudjEuQWNjb3VudCI4ChRSZW5hbWVBY2NvdW50UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkiFwoVUmVuYW1lQWNjb3VudFJlc3BvbnNlImwKFFVwZGF0ZUFjY291bnRSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSJAoXZGVmYXVsdF9yZXNwb25zZV9mb3JtYXQYAiABKAlIAIgBAUIaChhfZGVmYXVsdF9yZXNwb25zZV9mb3JtYXQiQQoVVXBkYXRlQWNjb3VudFJlc3BvbnNlEigKB2FjY291bnQYASABKAsyFy5yb3V0ZXIua2V5cy52MS5BY2NvdW50IrYCCg5NaW50S2V5UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSJQoEa2luZBgDIAEoDjIXLnJvdXRlci5rZXlzLnYxLktleUtpbmQSGAoLY2FwX2NyZWRpdHMYBCABKANIAIgBARIuCgZwZXJpb2QYBSABKA4yHi5yb3V0ZXIuYmlsbGluZy52MS5TcGVuZFBlcmlvZBIXCgpleHBpcmVzX2F0GAYgASgDSAGIAQESIAoTc3BlbmRfbGltaXRfY3JlZGl0cxgHIAEoA0gCiAEBEh8KF2RlZmF1bHRfcmVzcG9uc2VfZm9ybWF0GAggASgJQg4KDF9jYXBfY3JlZGl0c0INCgtfZXhwaXJlc19hdEIWChRfc3BlbmRfbGltaXRfY3JlZGl0cyJDCg9NaW50S2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMucm91dGVyLmtleXMudjEuS2V5Eg4KBnNlY3JldBgCIAEoCSJqCg9MaXN0S2V5c1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIlCgRraW5kGAIgASgOMhcucm91dGVyLmtleXMudjEuS2V5S2luZBINCgVsaW1pdBgDIAEoBRINCgVhZnRlchgEIAEoCSJHChBMaXN0S2V5c1Jlc3BvbnNlEiEKBGtleXMYASADKAsyEy5yb3V0ZXIua2V5cy52MS5LZXkSEAoIaGFzX21vcmUYAiABKAgiMwoNR2V0S2V5UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEg4KBmtleV9pZBgCIAEoCSIyCg5HZXRLZXlSZXNwb25zZRIgCgNrZXkYASABKAsyEy5yb3V0ZXIua2V5cy52MS5LZXkilQMKEFVwZGF0ZUtleVJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIOCgZrZXlfaWQYAiABKAkSEQoEbmFtZRgDIAEoCUgDiAEBEhMKBmFjdGl2ZRgEIAEoCEgEiAEBEhUKC2NhcF9jcmVkaXRzGAUgASgDSAASEAoGbm9fY2FwGAYgASgISAASLgoGcGVyaW9kGAcgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRQZXJpb2QSFAoKZXhwaXJlc19hdBgIIAEoA0gBEhcKDW5ldmVyX2V4cGlyZXMYCSABKAhIARIdChNzcGVuZF9saW1pdF9jcmVkaXRzGAogASgDSAISGAoObm9fc3BlbmRfbGltaXQYCyABKAhIAhIkChdkZWZhdWx0X3Jlc3BvbnNlX2Zvcm1hdBgMIAEoCUgFiAEBQgUKA2NhcEIICgZleHBpcnlCDQoLc3BlbmRfbGltaXRCBwoFX25hbWVCCQoHX2FjdGl2ZUIaChhfZGVmYXVsdF9yZXNwb25zZV9mb3JtYXQiNQoRVXBkYXRlS2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMucm91dGVyLmtleXMudjEuS2V5Il0KEERlbGV0ZUtleVJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIOCgZrZXlfaWQYAiABKAkSJQoEa2luZBgDIAEoDjIXLnJvdXRlci5rZXlzLnYxLktleUtpbmQiEwoRRGVsZXRlS2V5UmVzcG9uc2UiIgoQVmVyaWZ5S2V5UmVxdWVzdBIOCgZzZWNyZXQYASABKAkiTgoRVmVyaWZ5S2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMucm91dGVyLmtleXMudjEuS2V5EhcKD3Jlc3BvbnNlX2Zvcm1hdBgCIAEoCSJlChRJc3N1ZVdlYlRva2VuUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhMKC2xpZmV0aW1lX21zGAIgASgDEhYKCXBlcnNvbl9pZBgDIAEoCUgAiAEBQgwKCl9wZXJzb25faWQiOgoVSXNzdWVXZWJUb2tlblJlc3BvbnNlEg0KBXRva2VuGAEgASgJEhIKCmV4cGlyZXNfYXQYAiABKAMqaQoHS2V5S2luZBIYChRLRVlfS0lORF9VTlNQRUNJRklFRBAAEhMKD0tFWV9LSU5EX05PUk1BTBABEhcKE0tFWV9LSU5EX01BTkFHRU1FTlQQAhIWChJLRVlfS0lORF9XRUJfVE9LRU4QAzKPCAoLS2V5c1NlcnZpY2USXAoNQ3JlYXRlQWNjb3VudBIkLnJvdXRlci5rZXlzLnYxLkNyZWF0ZUFjY291bnRSZXF1ZXN0GiUucm91dGVyLmtleXMudjEuQ3JlYXRlQWNjb3VudFJlc3BvbnNlElkKDExpc3RBY2NvdW50cxIjLnJvdXRlci5rZXlzLnYxLkxpc3RBY2NvdW50c1JlcXVlc3QaJC5yb3V0ZXIua2V5cy52MS5MaXN0QWNjb3VudHNSZXNwb25zZRJTCgpHZXRBY2NvdW50EiEucm91dGVyLmtleXMudjEuR2V0QWNjb3VudFJlcXVlc3QaIi5yb3V0ZXIua2V5cy52MS5HZXRBY2NvdW50UmVzcG9uc2USXAoNUmVuYW1lQWNjb3VudBIkLnJvdXRlci5rZXlzLnYxLlJlbmFtZUFjY291bnRSZXF1ZXN0GiUucm91dGVyLmtleXMudjEuUmVuYW1lQWNjb3VudFJlc3BvbnNlElwKDVVwZGF0ZUFjY291bnQSJC5yb3V0ZXIua2V5cy52MS5VcGRhdGVBY2NvdW50UmVxdWVzdBolLnJvdXRlci5rZXlzLnYxLlVwZGF0ZUFjY291bnRSZXNwb25zZRJKCgdNaW50S2V5Eh4ucm91dGVyLmtleXMudjEuTWludEtleVJlcXVlc3QaHy5yb3V0ZXIua2V5cy52MS5NaW50S2V5UmVzcG9uc2USTQoITGlzdEtleXMSHy5yb3V0ZXIua2V5cy52MS5MaXN0S2V5c1JlcXVlc3QaIC5yb3V0ZXIua2V5cy52MS5MaXN0S2V5c1Jlc3BvbnNlEkcKBkdldEtleRIdLnJvdXRlci5rZXlzLnYxLkdldEtleVJlcXVlc3QaHi5yb3V0ZXIua2V5cy52MS5HZXRLZXlSZXNwb25zZRJQCglVcGRhdGVLZXkSIC5yb3V0ZXIua2V5cy52MS5VcGRhdGVLZXlSZXF1ZXN0GiEucm91dGVyLmtleXMudjEuVXBkYXRlS2V5UmVzcG9uc2USUAoJRGVsZXRlS2V5EiAucm91dGVyLmtleXMudjEuRGVsZXRlS2V5UmVxdWVzdBohLnJvdXRlci5rZXlzLnYxLkRlbGV0ZUtleVJlc3BvbnNlElAKCVZlcmlmeUtleRIgLnJvdXRlci5rZXlzLnYxLlZlcmlmeUtleVJlcXVlc3QaIS5yb3V0ZXIua2V5cy52MS5WZXJpZnlLZXlSZXNwb25zZRJcCg1Jc3N1ZVdlYlRva2VuEiQucm91dGVyLmtleXMudjEuSXNzdWVXZWJUb2tlblJlcXVlc3QaJS5yb3V0ZXIua2V5cy52MS5Jc3N1ZVdlYlRva2VuUmVzcG9uc2ViBnByb3RvMw", [file_router_billing_v1_billing]);
 
 /**
  * @generated from message router.keys.v1.Key
@@ -89,6 +89,14 @@ export type Key = Message<"router.keys.v1.Key"> & {
    * @generated from field: optional int64 spend_limit_credits = 12;
    */
   spendLimitCredits?: bigint | undefined;
+
+  /**
+   * The response_format of image and video requests without one: url, b64_json or b64_ephemeral. Empty = that of the
+   * account.
+   *
+   * @generated from field: string default_response_format = 13;
+   */
+  defaultResponseFormat: string;
 };
 
 /**
@@ -152,6 +160,13 @@ export type Account = Message<"router.keys.v1.Account"> & {
    * @generated from field: int64 created_at = 3;
    */
   createdAt: bigint;
+
+  /**
+   * For keys without a default_response_format of their own; empty = url.
+   *
+   * @generated from field: string default_response_format = 4;
+   */
+  defaultResponseFormat: string;
 };
 
 /**
@@ -290,6 +305,47 @@ export const RenameAccountResponseSchema: GenMessage<RenameAccountResponse> = /*
   messageDesc(file_router_keys_v1_keys, 9);
 
 /**
+ * @generated from message router.keys.v1.UpdateAccountRequest
+ */
+export type UpdateAccountRequest = Message<"router.keys.v1.UpdateAccountRequest"> & {
+  /**
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * Empty = none.
+   *
+   * @generated from field: optional string default_response_format = 2;
+   */
+  defaultResponseFormat?: string | undefined;
+};
+
+/**
+ * Describes the message router.keys.v1.UpdateAccountRequest.
+ * Use `create(UpdateAccountRequestSchema)` to create a new message.
+ */
+export const UpdateAccountRequestSchema: GenMessage<UpdateAccountRequest> = /*@__PURE__*/
+  messageDesc(file_router_keys_v1_keys, 10);
+
+/**
+ * @generated from message router.keys.v1.UpdateAccountResponse
+ */
+export type UpdateAccountResponse = Message<"router.keys.v1.UpdateAccountResponse"> & {
+  /**
+   * @generated from field: router.keys.v1.Account account = 1;
+   */
+  account?: Account | undefined;
+};
+
+/**
+ * Describes the message router.keys.v1.UpdateAccountResponse.
+ * Use `create(UpdateAccountResponseSchema)` to create a new message.
+ */
+export const UpdateAccountResponseSchema: GenMessage<UpdateAccountResponse> = /*@__PURE__*/
+  messageDesc(file_router_keys_v1_keys, 11);
+
+/**
  * @generated from message router.keys.v1.MintKeyRequest
  */
 export type MintKeyRequest = Message<"router.keys.v1.MintKeyRequest"> & {
@@ -331,6 +387,13 @@ export type MintKeyRequest = Message<"router.keys.v1.MintKeyRequest"> & {
    * @generated from field: optional int64 spend_limit_credits = 7;
    */
   spendLimitCredits?: bigint | undefined;
+
+  /**
+   * Empty = that of the account.
+   *
+   * @generated from field: string default_response_format = 8;
+   */
+  defaultResponseFormat: string;
 };
 
 /**
@@ -338,7 +401,7 @@ export type MintKeyRequest = Message<"router.keys.v1.MintKeyRequest"> & {
  * Use `create(MintKeyRequestSchema)` to create a new message.
  */
 export const MintKeyRequestSchema: GenMessage<MintKeyRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 10);
+  messageDesc(file_router_keys_v1_keys, 12);
 
 /**
  * @generated from message router.keys.v1.MintKeyResponse
@@ -362,7 +425,7 @@ export type MintKeyResponse = Message<"router.keys.v1.MintKeyResponse"> & {
  * Use `create(MintKeyResponseSchema)` to create a new message.
  */
 export const MintKeyResponseSchema: GenMessage<MintKeyResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 11);
+  messageDesc(file_router_keys_v1_keys, 13);
 
 /**
  * @generated from message router.keys.v1.ListKeysRequest
@@ -400,7 +463,7 @@ export type ListKeysRequest = Message<"router.keys.v1.ListKeysRequest"> & {
  * Use `create(ListKeysRequestSchema)` to create a new message.
  */
 export const ListKeysRequestSchema: GenMessage<ListKeysRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 12);
+  messageDesc(file_router_keys_v1_keys, 14);
 
 /**
  * @generated from message router.keys.v1.ListKeysResponse
@@ -424,7 +487,7 @@ export type ListKeysResponse = Message<"router.keys.v1.ListKeysResponse"> & {
  * Use `create(ListKeysResponseSchema)` to create a new message.
  */
 export const ListKeysResponseSchema: GenMessage<ListKeysResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 13);
+  messageDesc(file_router_keys_v1_keys, 15);
 
 /**
  * @generated from message router.keys.v1.GetKeyRequest
@@ -446,7 +509,7 @@ export type GetKeyRequest = Message<"router.keys.v1.GetKeyRequest"> & {
  * Use `create(GetKeyRequestSchema)` to create a new message.
  */
 export const GetKeyRequestSchema: GenMessage<GetKeyRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 14);
+  messageDesc(file_router_keys_v1_keys, 16);
 
 /**
  * @generated from message router.keys.v1.GetKeyResponse
@@ -463,7 +526,7 @@ export type GetKeyResponse = Message<"router.keys.v1.GetKeyResponse"> & {
  * Use `create(GetKeyResponseSchema)` to create a new message.
  */
 export const GetKeyResponseSchema: GenMessage<GetKeyResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 15);
+  messageDesc(file_router_keys_v1_keys, 17);
 
 /**
  * @generated from message router.keys.v1.UpdateKeyRequest
@@ -560,6 +623,13 @@ export type UpdateKeyRequest = Message<"router.keys.v1.UpdateKeyRequest"> & {
     value: boolean;
     case: "noSpendLimit";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * Empty = that of the account.
+   *
+   * @generated from field: optional string default_response_format = 12;
+   */
+  defaultResponseFormat?: string | undefined;
 };
 
 /**
@@ -567,7 +637,7 @@ export type UpdateKeyRequest = Message<"router.keys.v1.UpdateKeyRequest"> & {
  * Use `create(UpdateKeyRequestSchema)` to create a new message.
  */
 export const UpdateKeyRequestSchema: GenMessage<UpdateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 16);
+  messageDesc(file_router_keys_v1_keys, 18);
 
 /**
  * @generated from message router.keys.v1.UpdateKeyResponse
@@ -584,7 +654,7 @@ export type UpdateKeyResponse = Message<"router.keys.v1.UpdateKeyResponse"> & {
  * Use `create(UpdateKeyResponseSchema)` to create a new message.
  */
 export const UpdateKeyResponseSchema: GenMessage<UpdateKeyResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 17);
+  messageDesc(file_router_keys_v1_keys, 19);
 
 /**
  * @generated from message router.keys.v1.DeleteKeyRequest
@@ -613,7 +683,7 @@ export type DeleteKeyRequest = Message<"router.keys.v1.DeleteKeyRequest"> & {
  * Use `create(DeleteKeyRequestSchema)` to create a new message.
  */
 export const DeleteKeyRequestSchema: GenMessage<DeleteKeyRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 18);
+  messageDesc(file_router_keys_v1_keys, 20);
 
 /**
  * @generated from message router.keys.v1.DeleteKeyResponse
@@ -626,7 +696,7 @@ export type DeleteKeyResponse = Message<"router.keys.v1.DeleteKeyResponse"> & {
  * Use `create(DeleteKeyResponseSchema)` to create a new message.
  */
 export const DeleteKeyResponseSchema: GenMessage<DeleteKeyResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 19);
+  messageDesc(file_router_keys_v1_keys, 21);
 
 /**
  * @generated from message router.keys.v1.VerifyKeyRequest
@@ -643,7 +713,7 @@ export type VerifyKeyRequest = Message<"router.keys.v1.VerifyKeyRequest"> & {
  * Use `create(VerifyKeyRequestSchema)` to create a new message.
  */
 export const VerifyKeyRequestSchema: GenMessage<VerifyKeyRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 20);
+  messageDesc(file_router_keys_v1_keys, 22);
 
 /**
  * @generated from message router.keys.v1.VerifyKeyResponse
@@ -653,6 +723,13 @@ export type VerifyKeyResponse = Message<"router.keys.v1.VerifyKeyResponse"> & {
    * @generated from field: router.keys.v1.Key key = 1;
    */
   key?: Key | undefined;
+
+  /**
+   * Default of the key, else of its account; empty = url. Always empty for a web token.
+   *
+   * @generated from field: string response_format = 2;
+   */
+  responseFormat: string;
 };
 
 /**
@@ -660,7 +737,7 @@ export type VerifyKeyResponse = Message<"router.keys.v1.VerifyKeyResponse"> & {
  * Use `create(VerifyKeyResponseSchema)` to create a new message.
  */
 export const VerifyKeyResponseSchema: GenMessage<VerifyKeyResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 21);
+  messageDesc(file_router_keys_v1_keys, 23);
 
 /**
  * @generated from message router.keys.v1.IssueWebTokenRequest
@@ -691,7 +768,7 @@ export type IssueWebTokenRequest = Message<"router.keys.v1.IssueWebTokenRequest"
  * Use `create(IssueWebTokenRequestSchema)` to create a new message.
  */
 export const IssueWebTokenRequestSchema: GenMessage<IssueWebTokenRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 22);
+  messageDesc(file_router_keys_v1_keys, 24);
 
 /**
  * @generated from message router.keys.v1.IssueWebTokenResponse
@@ -717,7 +794,7 @@ export type IssueWebTokenResponse = Message<"router.keys.v1.IssueWebTokenRespons
  * Use `create(IssueWebTokenResponseSchema)` to create a new message.
  */
 export const IssueWebTokenResponseSchema: GenMessage<IssueWebTokenResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 23);
+  messageDesc(file_router_keys_v1_keys, 25);
 
 /**
  * @generated from enum router.keys.v1.KeyKind
@@ -804,6 +881,16 @@ export const KeysService: GenService<{
     methodKind: "unary";
     input: typeof RenameAccountRequestSchema;
     output: typeof RenameAccountResponseSchema;
+  },
+  /**
+   * Changes the defaults of an account; absent fields stay unchanged. Errors: account_not_found, invalid_value.
+   *
+   * @generated from rpc router.keys.v1.KeysService.UpdateAccount
+   */
+  updateAccount: {
+    methodKind: "unary";
+    input: typeof UpdateAccountRequestSchema;
+    output: typeof UpdateAccountResponseSchema;
   },
   /**
    * Mints a key; its spending authority is written to billing first. Error: too_many_keys.

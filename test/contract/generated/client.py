@@ -1,0 +1,108 @@
+# Calls each operation through the client that openapi-python-client generates, and prints what each answered as one
+# line of JSON: the type of the answer, and some of its fields.
+import io
+import json
+import os
+
+from router_client import AuthenticatedClient, Client, models, types
+from router_client.api.billing import get_v1_credits
+from router_client.api.catalog import (
+    get_v1_compat_models,
+    get_v1_compat_models_path,
+    get_v1_models,
+    get_v1_models_path,
+)
+from router_client.api.keys import delete_v1_api_keys_id, get_v1_api_keys, post_v1_api_keys, post_v1_auth_test
+from router_client.api.media_generation import (
+    delete_v1_generations_id,
+    get_media_name,
+    get_v1_generations,
+    get_v1_generations_id,
+    post_v1_compat_images_edits,
+    post_v1_compat_images_generations,
+    post_v1_compat_videos_generations,
+    post_v1_quote_images_edits,
+    post_v1_quote_images_generations,
+    post_v1_quote_videos_generations,
+)
+from router_client.api.text_proxy import (
+    post_v1_compat_chat_completions,
+    post_v1_compat_responses,
+    post_v1_quote_chat_completions,
+    post_v1_quote_responses,
+)
+
+URL = os.environ["BASE_URL"]
+client = AuthenticatedClient(base_url=URL, token=os.environ["API_KEY"], raise_on_unexpected_status=True, timeout=120)
+manager = AuthenticatedClient(base_url=URL, token=os.environ["MANAGEMENT_KEY"], raise_on_unexpected_status=True)
+stranger = Client(base_url=URL, raise_on_unexpected_status=True)
+answers = {}
+
+
+def call(operation, *args, who=client, **options):
+    answer = operation.sync_detailed(*args, client=who, **options)
+    name = operation.__name__.rsplit(".", 1)[-1]
+    answers[name] = {"status": int(answer.status_code), "type": type(answer.parsed).__name__}
+    return answer.parsed if answer.parsed is not None else answer.content
+
+
+def body(kind, operation, fields):
+    return getattr(models, f"{operation}{kind}Body").from_dict(fields)
+
+
+CHAT = {"model": "sandbox/chat", "messages": [{"role": "user", "content": "Is the sea blue?"}]}
+RESPONSE = {"model": "sandbox/chat", "input": "Is the sea blue?"}
+IMAGE = {"model": "sandbox/image", "prompt": "a fox", "output_format": "png"}
+VIDEO = {"model": "sandbox/video", "prompt": "a fox", "seconds": 1}
+
+chat = call(post_v1_compat_chat_completions, body=body("", "PostV1CompatChatCompletions", CHAT))
+response = call(post_v1_compat_responses, body=body("", "PostV1CompatResponses", RESPONSE))
+call(post_v1_quote_chat_completions, body=body("", "PostV1QuoteChatCompletions", CHAT))
+call(post_v1_quote_responses, body=body("", "PostV1QuoteResponses", RESPONSE))
+
+image = call(post_v1_compat_images_generations, body=body("Json", "PostV1CompatImagesGenerations", IMAGE))
+name = image.data[0].url.rsplit("/", 1)[-1]
+# The generator reads no pictures: their answer has no type, and is unexpected to a strict client.
+picture = call(get_media_name, name, who=Client(base_url=URL))
+form = models.PostV1CompatImagesEditsFilesBody(
+    model="sandbox/image-edit",
+    prompt="at night",
+    image=types.File(payload=io.BytesIO(picture), file_name="fox.png", mime_type="image/png"),
+)
+edited = call(post_v1_compat_images_edits, body=form)
+video = call(post_v1_compat_videos_generations, body=models.PostV1CompatVideosGenerationsJsonBody(**VIDEO))
+call(post_v1_quote_images_generations, body=body("Json", "PostV1QuoteImagesGenerations", IMAGE))
+call(post_v1_quote_images_edits, body=body("Json", "PostV1QuoteImagesEdits", IMAGE))
+call(post_v1_quote_videos_generations, body=models.PostV1QuoteVideosGenerationsJsonBody(**VIDEO))
+
+log = call(get_v1_generations, limit=10)
+generation = call(get_v1_generations_id, log.data[0].id)
+call(delete_v1_generations_id, generation.id)
+
+listed = call(get_v1_models, who=stranger)
+found = call(get_v1_models_path, "sandbox/image", who=stranger)
+chats = call(get_v1_compat_models, who=stranger)
+call(get_v1_compat_models_path, "sandbox/chat", who=stranger)
+
+minted = call(post_v1_api_keys, who=manager, body=models.PostV1ApiKeysBody(name="generated"))
+keys = call(get_v1_api_keys, who=manager)
+call(delete_v1_api_keys_id, minted.id, who=manager)
+call(post_v1_auth_test)
+credit = call(get_v1_credits)
+unknown = post_v1_compat_images_generations.sync(
+    client=client, body=body("Json", "PostV1CompatImagesGenerations", {**IMAGE, "model": "no/such"})
+)
+
+report = {
+    "answers": answers,
+    "chat": chat.choices[0].message.content,
+    "response": response.output[0]["content"][0]["text"],
+    "picture": picture[1:4].decode(),
+    "made": [len(edited.data), len(video.data)],
+    "log": len(log.data),
+    "models": [found.id, len(listed.data) > 0, all(model.type_.value == "text" for model in chats.data)],
+    "keys": [minted.key.startswith("gr_live_"), minted.id in [key.id for key in keys.data]],
+    "remaining": credit.remaining_credits,
+    "unknown": unknown.error.code,
+}
+print(json.dumps(report))
