@@ -217,7 +217,7 @@ function LatestRequests({ account }: { account: string }) {
                     </Group>
                   </Table.Td>
                   <Table.Td>
-                    <Time at={row.created_at} />
+                    <Time at={row.created_at} isShort />
                   </Table.Td>
                   <Table.Td>
                     <RequestStatus of={row} />
@@ -309,7 +309,7 @@ function Budget({ of: key }: { of: KeyRecord }) {
 function Resets({ at }: { at: string }) {
   return (
     <>
-      Resets <Time at={at} />
+      Resets <Time at={at} isShort />
     </>
   );
 }
