@@ -3,10 +3,10 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { buildInfo } from "./build-info.ts";
 import { inStartOrder, remoteNeeds } from "./compose.ts";
 import type { Module, ModuleInstance } from "./module.ts";
 import { Peers, readPeerAddresses } from "./peers.ts";
-import { buildInfo } from "./process/build-info.ts";
 import { type Clock, systemClock, type Timer } from "./process/clock.ts";
 import {
   type Environment,

@@ -8,7 +8,7 @@ import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
 import { AlwaysOnSampler, BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
-import { buildInfo } from "../process/build-info.ts";
+import { buildInfo } from "../build-info.ts";
 import type { Logger } from "../process/logger.ts";
 import { trimSlashes } from "../process/trim-slashes.ts";
 import { RegistryProducer } from "./metrics-producer.ts";

@@ -12,7 +12,7 @@ export interface BuildInfo {
 /** Replaced by the bundler. */
 declare const BUILD_INFO: BuildInfo | undefined;
 
-const ROOT = join(import.meta.dirname, "../../../..");
+const ROOT = join(import.meta.dirname, "../../..");
 const SHORT = 12;
 
 export const buildInfo: BuildInfo = typeof BUILD_INFO === "undefined" ? sourceInfo(ROOT) : BUILD_INFO;
