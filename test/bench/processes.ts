@@ -40,7 +40,17 @@ export function cpuMicros(pid: number): number {
 export function cpuMicrosOfTree(pid: number): number {
   const fields = statOf(pid);
   const ended = ((Number(fields[13]) + Number(fields[14])) * 1_000_000) / TICKS_PER_SECOND;
-  return childrenOf(pid).reduce((sum, child) => sum + cpuMicrosOfTree(child), cpuMicros(pid) + ended);
+  return childrenOf(pid).reduce((sum, child) => sum + microsUnlessEnded(child), cpuMicros(pid) + ended);
+}
+
+/** Returns 0 for a process that has ended since its parent was read: from then on, its parent counts its time. */
+function microsUnlessEnded(pid: number): number {
+  try {
+    return cpuMicrosOfTree(pid);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return 0;
+    throw error;
+  }
 }
 
 /** CPU time of a process and of all below it that run Node: of a router in several processes, without its Redis. */

@@ -33,6 +33,9 @@ describe("the first day", () => {
     await page.getByRole("button", { name: "Create" }).click();
     const secret = (await page.getByTestId("copy-field").textContent()) ?? "";
     expect(secret).toMatch(/^gr_live_/);
+    // A second Enter does not close the dialog.
+    await page.keyboard.press("Enter");
+    await page.getByLabel("I have stored the key").check();
     await page.getByRole("button", { name: "Done" }).click();
 
     await at.to("", account);
@@ -44,7 +47,9 @@ describe("the first day", () => {
         body: { model: "sandbox/image", prompt: "a lighthouse at dawn", size: "1024x1024" },
       });
     expect((await ask()).status).toBe(200);
-    // The page polls by itself, and then has no first steps any more.
+    // The page polls by itself; the steps stay until the person hides them.
+    await step.getByRole("img", { name: "done", exact: true }).waitFor();
+    await page.getByRole("button", { name: "Hide" }).click();
     await step.waitFor({ state: "detached" });
 
     await at.to("logs?view=gallery", account);

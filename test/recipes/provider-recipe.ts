@@ -1,5 +1,5 @@
-// The recipe of a provider: a small adapter with pictures behind links, its test and fixture, its definition, and its
-// places in the lists, in the manifest of the service and in the documents.
+// The recipe of a provider. It creates an adapter with pictures behind links, a test, a fixture and a definition.
+// It extends the lists, the manifest of the service and the documents.
 import { after, before, type Edit, type Recipe } from "./edit.ts";
 
 const PROVIDERS = "services/media-generation/src/providers";

@@ -52,7 +52,7 @@ export const MUTANTS_OF_CHAIN: readonly Mutant[] = [
   },
   {
     file: CONNECTION,
-    find: "      for (const { accountId } of operations) this.#cache.delete(accountId);\n",
+    find: "        this.#cache.delete(accountId);\n",
     replace: "",
     what: "memory survives an unknown outcome",
     caught: { test: TEST, name: "that was not stored" },

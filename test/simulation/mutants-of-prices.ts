@@ -199,8 +199,8 @@ export const MUTANTS_OF_PRICES: readonly Mutant[] = [
   },
   {
     file: TERMS,
-    find: 'bounds.add("standard_tier");',
-    replace: "",
+    find: 'bounds = new Set(["standard_tier"]);',
+    replace: "bounds = new Set();",
     what: "a project's own tier is billed to us, and nobody asked for it",
     caught: TERMS_TEST,
   },

@@ -49,8 +49,18 @@ const start = createRoute({
 });
 
 const publicPages = createRoute({ getParentRoute: () => root, id: "public", component: PublicFrame });
-const open = <Path extends string>(path: Path, component: ReturnType<typeof lazyRouteComponent>) =>
-  createRoute({ getParentRoute: () => publicPages, path, component, validateSearch: searchOf("back") });
+const open = <Path extends string>(
+  path: Path,
+  title: string,
+  component: ReturnType<typeof lazyRouteComponent>,
+) =>
+  createRoute({
+    getParentRoute: () => publicPages,
+    path,
+    component,
+    validateSearch: searchOf("back", "ended"),
+    staticData: { title },
+  });
 
 const signIn = lazyRouteComponent(() => import("./pages/sign-in/sign-in.tsx"), "SignIn");
 const signUp = lazyRouteComponent(() => import("./pages/sign-in/sign-up.tsx"), "SignUp");
@@ -66,11 +76,13 @@ const catalogue = createRoute({
   path: "/",
   component: lazyRouteComponent(() => import("./pages/models/models.tsx"), "Models"),
   validateSearch: searchOf("type", "name", "provider", "free", "sort"),
+  staticData: { title: "Models" },
 });
 const model = createRoute({
   getParentRoute: () => models,
   path: "$",
   component: lazyRouteComponent(() => import("./pages/models/model.tsx"), "ModelPage"),
+  staticData: { title: "Model" },
 });
 
 const account = createRoute({
@@ -84,55 +96,78 @@ const account = createRoute({
       rememberAccount(params.account);
   },
 });
+const accountModels = createRoute({ getParentRoute: () => account, path: "models" });
+const accountCatalogue = createRoute({
+  getParentRoute: () => accountModels,
+  path: "/",
+  component: lazyRouteComponent(() => import("./pages/models/models.tsx"), "Models"),
+  validateSearch: searchOf("type", "name", "provider", "free", "sort"),
+  staticData: { title: "Models" },
+});
+const accountModel = createRoute({
+  getParentRoute: () => accountModels,
+  path: "$",
+  component: lazyRouteComponent(() => import("./pages/models/model.tsx"), "ModelPage"),
+  staticData: { title: "Model" },
+});
 const home = createRoute({
   getParentRoute: () => account,
   path: "/",
   component: lazyRouteComponent(() => import("./pages/account/home.tsx"), "Home"),
+  staticData: { title: "Home" },
 });
 const keys = createRoute({
   getParentRoute: () => account,
   path: "keys",
   component: lazyRouteComponent(() => import("./pages/keys/keys.tsx"), "Keys"),
   validateSearch: searchOf("kind"),
+  staticData: { title: "API keys" },
 });
 const credits = createRoute({
   getParentRoute: () => account,
   path: "credits",
   component: lazyRouteComponent(() => import("./pages/money/credits.tsx"), "Credits"),
   validateSearch: searchOf("view", "payment", "kind", "from", "to"),
+  staticData: { title: "Credits" },
 });
 const usage = createRoute({
   getParentRoute: () => account,
   path: "usage",
   component: lazyRouteComponent(() => import("./pages/money/usage.tsx"), "Usage"),
   validateSearch: searchOf("group_by", "from", "to", "key_id", "model"),
+  staticData: { title: "Usage" },
 });
 const logs = createRoute({
   getParentRoute: () => account,
   path: "logs",
   component: lazyRouteComponent(() => import("./pages/logs/logs.tsx"), "Logs"),
   validateSearch: searchOf("request", "view", "kind", "model", "status", "key_id", "from", "to"),
+  staticData: { title: "Logs" },
 });
 const playground = createRoute({
   getParentRoute: () => account,
   path: "playground",
   component: lazyRouteComponent(() => import("./pages/models/playground.tsx"), "Playground"),
   validateSearch: searchOf("model", "prompt"),
+  staticData: { title: "Playground" },
 });
 const team = createRoute({
   getParentRoute: () => account,
   path: "team",
   component: lazyRouteComponent(() => import("./pages/account/team.tsx"), "Team"),
+  staticData: { title: "Team" },
 });
 const audit = createRoute({
   getParentRoute: () => account,
   path: "audit",
   component: lazyRouteComponent(() => import("./pages/account/audit.tsx"), "Audit"),
+  staticData: { title: "Audit log" },
 });
 const person = createRoute({
   getParentRoute: () => account,
   path: "person",
   component: lazyRouteComponent(() => import("./pages/sign-in/person.tsx"), "PersonPage"),
+  staticData: { title: "Password and sessions" },
 });
 
 const operator = createRoute({
@@ -149,38 +184,46 @@ const operatorAccounts = createRoute({
   path: "/",
   component: lazyRouteComponent(() => import("./pages/operator/operator.tsx"), "Operator"),
   validateSearch: searchOf("text"),
+  staticData: { title: "Accounts" },
 });
 const operatedAccount = createRoute({
   getParentRoute: () => operator,
   path: "accounts/$id",
   component: lazyRouteComponent(() => import("./pages/operator/operated-account.tsx"), "OperatedAccountPage"),
+  staticData: { title: "Account" },
 });
 
 const openRequests = createRoute({
   getParentRoute: () => operator,
   path: "requests",
   component: lazyRouteComponent(() => import("./pages/logs/open-requests.tsx"), "OpenRequests"),
+  staticData: { title: "Open requests" },
 });
 const providers = createRoute({
   getParentRoute: () => operator,
   path: "providers",
   component: lazyRouteComponent(() => import("./pages/operator/providers.tsx"), "Providers"),
+  staticData: { title: "Providers" },
 });
 
 const pages = root.addChildren([
   start,
   publicPages.addChildren([
-    open("/sign-in", signIn),
-    open("/sign-in/oidc", signIn),
-    open("/sign-up", signUp),
-    open("/forgot-password", forgotPassword),
-    open("/reset-password", resetPassword),
-    open("/verify-email", verifyEmail),
-    open("/invitation", invitation),
-    open("/new-account", newAccount),
+    open("/sign-in", "Sign in", signIn),
+    open("/sign-in/oidc", "Sign in", signIn),
+    open("/sign-up", "Sign up", signUp),
+    open("/forgot-password", "Forgot password", forgotPassword),
+    open("/reset-password", "New password", resetPassword),
+    open("/verify-email", "Your e-mail address", verifyEmail),
+    open("/invitation", "Invitation", invitation),
+    open("/new-account", "New account", newAccount),
     models.addChildren([catalogue, model]),
   ]),
-  account.addChildren([home, keys, credits, usage, logs, playground, team, audit, person]),
+  account.addChildren([
+    home,
+    accountModels.addChildren([accountCatalogue, accountModel]),
+    ...([keys, credits, usage, logs, playground, team, audit, person] as const),
+  ]),
   operator.addChildren([operatorAccounts, operatedAccount, openRequests, providers]),
 ]);
 

@@ -21,9 +21,9 @@ const CHARGE = 124n;
 const COST = 12_345_678_901n;
 /** Batches of one figure, by their size. */
 const COUNTS = new Map([
-  [1, 400],
-  [10, 150],
-  [64, 80],
+  [1, 120],
+  [10, 60],
+  [64, 40],
 ]);
 const WARM_BATCHES = 20;
 const rounds = Number(process.argv[2] ?? 5);

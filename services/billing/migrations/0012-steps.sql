@@ -88,8 +88,8 @@ CREATE TABLE step (
   claim          bytea,
   detail         text,
   PRIMARY KEY (bucket, account_id, seq),
-  -- PostgreSQL parses a constraint for every statement, so this one is short: the rules whose breach would cost money. least
-  -- ignores nulls.
+  -- PostgreSQL parses a constraint for every statement, so this one is short. Each of its rules protects money. The function
+  -- least ignores nulls.
   CONSTRAINT step_is_sound CHECK (
     bucket = get_byte(uuid_send(account_id), 15)
     AND least(charge, cost, debited - charge, held, used1, held1, used2, held2, used3, held3, used4, held4) >= 0

@@ -1,23 +1,62 @@
-// The account frame surrounds every page of an account: the account, the menu, the signed-in person.
-import { NavLink, Select } from "@mantine/core";
+// The account frame surrounds every page of an account: the menu, the account, its balance, the signed-in person.
+import { Anchor, Button, Group, Menu, ScrollArea, Text, UnstyledButton } from "@mantine/core";
+import {
+  IconBook,
+  IconChartBar,
+  IconCreditCard,
+  IconHistory,
+  IconHome,
+  IconKey,
+  IconLayoutGrid,
+  IconList,
+  IconSelector,
+  IconShield,
+  IconSparkles,
+  IconUsers,
+} from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useMatchRoute, useNavigate } from "@tanstack/react-router";
 import { type ReactNode, Suspense } from "react";
-import { PageMissing, PageWaiting } from "../parts/lists/page-states.tsx";
+import { call } from "../api/console-client.ts";
+import { wholeCentsText } from "../parts/figures/figure-text.ts";
+import { Balance as BalanceFigure } from "../parts/figures/figures.tsx";
+import { PageWaiting } from "../parts/lists/page-states.tsx";
 import { useAccount, useSession } from "../session.ts";
+import { NotMember, SessionEnded } from "./no-access.tsx";
 import { PageFrame } from "./page-frame.tsx";
+import { MenuGroup, MenuLink } from "./page-menu.tsx";
 import { PersonMenu } from "./person-menu.tsx";
 import { Suspended } from "./suspended.tsx";
 
-const PAGES = [
-  { to: "/accounts/$account", label: "Home", exact: true },
-  { to: "/accounts/$account/keys", label: "API keys" },
-  { to: "/accounts/$account/credits", label: "Credits" },
-  { to: "/accounts/$account/usage", label: "Usage" },
-  { to: "/accounts/$account/logs", label: "Logs" },
-  { to: "/accounts/$account/playground", label: "Playground" },
-  { to: "/accounts/$account/team", label: "Team" },
-  { to: "/accounts/$account/audit", label: "Audit log", role: "admin" },
+const HOME = { to: "/accounts/$account", label: "Home", icon: IconHome, exact: true } as const;
+const GROUPS = [
+  {
+    title: "Build",
+    pages: [
+      { to: "/accounts/$account/playground", label: "Playground", icon: IconSparkles },
+      { to: "/accounts/$account/models", label: "Models", icon: IconLayoutGrid },
+      { to: "/accounts/$account/keys", label: "API keys", icon: IconKey },
+    ],
+  },
+  {
+    title: "Observe",
+    pages: [
+      { to: "/accounts/$account/logs", label: "Logs", icon: IconList },
+      { to: "/accounts/$account/usage", label: "Usage", icon: IconChartBar },
+    ],
+  },
+  {
+    title: "Manage",
+    pages: [
+      { to: "/accounts/$account/credits", label: "Credits", icon: IconCreditCard },
+      { to: "/accounts/$account/team", label: "Team", icon: IconUsers },
+      { to: "/accounts/$account/audit", label: "Audit log", icon: IconHistory, role: "admin" },
+    ],
+  },
 ] as const;
+type Page = typeof HOME | (typeof GROUPS)[number]["pages"][number];
+
+const BALANCE_MS = 30_000;
 
 export function AccountFrame() {
   return (
@@ -28,67 +67,151 @@ export function AccountFrame() {
 }
 
 function Frame() {
-  const { accounts } = useSession();
+  const { person, accounts } = useSession();
   const matches = useMatchRoute()({ to: "/accounts/$account", fuzzy: true });
+  if (person === null) return <SessionEnded />;
   const isMember = matches !== false && accounts.some(({ account_id }) => account_id === matches.account);
   return isMember ? (
     <Shell>
       <Outlet />
     </Shell>
   ) : (
-    <PageMissing />
+    <NotMember />
   );
 }
 
 function Shell({ children }: { children: ReactNode }) {
   const opened = useAccount();
-  const { account_id: account, may } = opened;
-  const { accounts, is_operator } = useSession();
-  const navigate = useNavigate();
+  const { account_id: account, account_name, may } = opened;
+  const { is_operator } = useSession();
   const matches = useMatchRoute();
-  const menu = (close: () => void) => (
-    <>
-      {accounts.length > 1 && (
-        <Select
-          aria-label="Account"
-          mb="sm"
-          allowDeselect={false}
-          value={account}
-          data={accounts.map(({ account_id, account_name }) => ({
-            value: account_id,
-            label: account_name,
-          }))}
-          onChange={(chosen) => {
-            if (chosen !== null) void navigate({ to: "/accounts/$account", params: { account: chosen } });
-          }}
-        />
-      )}
-      {PAGES.filter((page) => !("role" in page) || may(page.role)).map((page) => (
-        <NavLink
+  const menu = (close: () => void) => {
+    const link = (page: Page) =>
+      (!("role" in page) || may(page.role)) && (
+        <MenuLink
           key={page.to}
           label={page.label}
+          icon={page.icon}
           renderRoot={(props) => (
             <Link to={page.to} params={{ account }} activeOptions={{ exact: "exact" in page }} {...props} />
           )}
           active={matches({ to: page.to, params: { account }, fuzzy: !("exact" in page) }) !== false}
           onClick={close}
         />
-      ))}
-      <NavLink label="Models" renderRoot={(props) => <Link to="/models" {...props} />} onClick={close} />
-      {is_operator && (
-        <NavLink
-          label="Operator area"
-          renderRoot={(props) => <Link to="/operator" {...props} />}
-          onClick={close}
-        />
-      )}
-      <NavLink label="API reference" href="/docs" component="a" />
-    </>
-  );
+      );
+    return (
+      <>
+        <ScrollArea flex={1} type="never" pt="xs">
+          <MenuGroup>{link(HOME)}</MenuGroup>
+          {GROUPS.map(({ title, pages }) => (
+            <MenuGroup key={title} title={title}>
+              {pages.map(link)}
+            </MenuGroup>
+          ))}
+        </ScrollArea>
+        <MenuGroup>
+          <MenuLink label="API reference" icon={IconBook} href="/docs" />
+          {is_operator && (
+            <MenuLink
+              label="Operator area"
+              icon={IconShield}
+              renderRoot={(props) => <Link to="/operator" {...props} />}
+              onClick={close}
+            />
+          )}
+        </MenuGroup>
+      </>
+    );
+  };
   return (
-    <PageFrame menu={menu} head={<PersonMenu of={opened} />}>
+    <PageFrame
+      menu={menu}
+      area={account_name}
+      place={<AccountSwitch />}
+      head={
+        <>
+          <Balance account={account} />
+          <PersonMenu of={opened} />
+        </>
+      }
+    >
       <Suspended />
       {children}
     </PageFrame>
+  );
+}
+
+function AccountSwitch() {
+  const { account_id: account, account_name } = useAccount();
+  const { accounts } = useSession();
+  const navigate = useNavigate();
+  return (
+    <Menu position="bottom-start" width={240}>
+      <Menu.Target>
+        <UnstyledButton className="account-switch">
+          <Group gap={8} wrap="nowrap">
+            <span className="account-sign" aria-hidden="true">
+              {account_name.slice(0, 1).toUpperCase()}
+            </span>
+            <Text span fw={500} truncate maw={{ base: 70, xs: 180 }}>
+              {account_name}
+            </Text>
+            <IconSelector size={15} aria-hidden="true" />
+          </Group>
+        </UnstyledButton>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {accounts.map(({ account_id, account_name: name, role }) => (
+          <Menu.Item
+            key={account_id}
+            fw={account_id === account ? 600 : 400}
+            rightSection={
+              <Text size="xs" c="dimmed">
+                {role}
+              </Text>
+            }
+            onClick={() => void navigate({ to: "/accounts/$account", params: { account: account_id } })}
+          >
+            {name}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <Menu.Item renderRoot={(props) => <Link to="/new-account" {...props} />}>New account</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+/** Balance of the account, and the way to more. */
+function Balance({ account }: { account: string }) {
+  const home = useQuery({
+    queryKey: ["home", account],
+    queryFn: ({ signal }) => call("readHome", { path: { account }, signal }),
+    refetchInterval: BALANCE_MS,
+  });
+  if (home.data === undefined) return null;
+  return (
+    <Group gap={0} wrap="nowrap" className="head-balance">
+      <Anchor
+        underline="never"
+        c="inherit"
+        fw={600}
+        px={{ base: 8, sm: 11 }}
+        aria-label={`Balance ${wholeCentsText(home.data.balance)}`}
+        renderRoot={(props) => <Link to="/accounts/$account/credits" params={{ account }} {...props} />}
+      >
+        <BalanceFigure usd={home.data.balance} />
+      </Anchor>
+      <Button
+        variant="subtle"
+        size="compact-md"
+        h="100%"
+        radius={0}
+        visibleFrom="sm"
+        renderRoot={(props) => <Link to="/accounts/$account/credits" params={{ account }} {...props} />}
+      >
+        Add credit
+      </Button>
+    </Group>
   );
 }

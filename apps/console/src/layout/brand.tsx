@@ -2,19 +2,18 @@
 import { Anchor, Group, Image, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 
-/** @param short its sign alone on a phone */
-export function Brand({ short = false }: { short?: boolean }) {
+export function Brand() {
   return (
     <Anchor
       renderRoot={(props) => <Link to="/" {...props} />}
       underline="never"
       c="inherit"
-      fw={650}
+      fw={600}
       aria-label="Generation Router"
     >
       <Group gap="xs" wrap="nowrap">
         <Image src="/icon.svg" alt="" w={24} h={24} />
-        <Text span inherit {...(short && { visibleFrom: "xs" })}>
+        <Text span inherit>
           Generation Router
         </Text>
       </Group>

@@ -1,16 +1,19 @@
 // The operator frame surrounds every page of the operator's area: its menu, the signed-in person, and the way back.
-import { NavLink } from "@mantine/core";
+import { Text } from "@mantine/core";
+import { IconArrowLeft, IconClockHour4, IconPlugConnected, IconUsersGroup } from "@tabler/icons-react";
 import { Link, Outlet, useMatchRoute } from "@tanstack/react-router";
 import { Suspense } from "react";
 import { PageWaiting } from "../parts/lists/page-states.tsx";
 import { useSession } from "../session.ts";
+import { SessionEnded } from "./no-access.tsx";
 import { PageFrame } from "./page-frame.tsx";
+import { MenuGroup, MenuLink } from "./page-menu.tsx";
 import { PersonMenu } from "./person-menu.tsx";
 
 const PAGES = [
-  { to: "/operator", label: "Accounts", exact: true },
-  { to: "/operator/requests", label: "Open requests" },
-  { to: "/operator/providers", label: "Providers" },
+  { to: "/operator", label: "Accounts", icon: IconUsersGroup, exact: true },
+  { to: "/operator/requests", label: "Open requests", icon: IconClockHour4 },
+  { to: "/operator/providers", label: "Providers", icon: IconPlugConnected },
 ] as const;
 
 export function OperatorFrame() {
@@ -22,26 +25,41 @@ export function OperatorFrame() {
 }
 
 function Frame() {
-  const { accounts } = useSession();
+  const { person, accounts } = useSession();
   const matches = useMatchRoute();
+  if (person === null) return <SessionEnded />;
   const menu = (close: () => void) => (
-    <>
+    <MenuGroup title="Operator area">
       {PAGES.map((page) => (
-        <NavLink
+        <MenuLink
           key={page.to}
           label={page.label}
+          icon={page.icon}
           active={matches({ to: page.to }) !== false}
           renderRoot={(props) => <Link to={page.to} activeOptions={{ exact: "exact" in page }} {...props} />}
           onClick={close}
         />
       ))}
       {accounts.length > 0 && (
-        <NavLink label="Back to my account" renderRoot={(props) => <Link to="/" {...props} />} />
+        <MenuLink
+          label="Back to my account"
+          icon={IconArrowLeft}
+          renderRoot={(props) => <Link to="/" {...props} />}
+        />
       )}
-    </>
+    </MenuGroup>
   );
   return (
-    <PageFrame menu={menu} head={<PersonMenu />}>
+    <PageFrame
+      menu={menu}
+      area="Operator area"
+      place={
+        <Text span fw={500}>
+          Operator area
+        </Text>
+      }
+      head={<PersonMenu />}
+    >
       <Outlet />
     </PageFrame>
   );

@@ -1,6 +1,7 @@
-// The frame of every page: the head with the name of the product, a menu where there are pages to choose from, the content.
-import { AppShell, Burger, Container, Group } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
+// The frame of every page: the menu at the left where there are pages to choose from, the head, the content.
+import { AppShell, Burger, Container, Group, Text } from "@mantine/core";
+import { useDisclosure, useDocumentTitle } from "@mantine/hooks";
+import { useMatches } from "@tanstack/react-router";
 import { type ReactNode, Suspense } from "react";
 import { PageWaiting } from "../parts/lists/page-states.tsx";
 import { Brand } from "./brand.tsx";
@@ -9,24 +10,47 @@ import { SchemeSwitch } from "./scheme-switch.tsx";
 export interface PageFrameProps {
   /** Links to pages. @param close must be called after a choice: on a phone the menu covers the page */
   readonly menu?: (close: () => void) => ReactNode;
+  /** Name of the account or area, in the title of the document. */
+  readonly area?: string | undefined;
+  /** First part of the head, before the name of the page. */
+  readonly place?: ReactNode;
   /** At the right of the head. */
   readonly head: ReactNode;
   readonly children: ReactNode;
 }
 
-export function PageFrame({ menu, head, children }: PageFrameProps) {
+declare module "@tanstack/react-router" {
+  interface StaticDataRouteOption {
+    /** Name of the page, in the head and in the title of the document. */
+    readonly title?: string;
+  }
+}
+
+export function PageFrame({ menu, area, place, head, children }: PageFrameProps) {
   const [isOpen, { toggle, close }] = useDisclosure(false);
-  const navbar = menu && { navbar: { width: 220, breakpoint: "sm", collapsed: { mobile: !isOpen } } };
+  const title = usePageTitle(area);
+  const navbar = menu && { navbar: { width: 236, breakpoint: "sm", collapsed: { mobile: !isOpen } } };
   return (
-    <AppShell header={{ height: 56 }} padding="md" {...navbar}>
+    <AppShell layout="alt" header={{ height: 56 }} padding={{ base: "md", md: "xl" }} {...navbar}>
       <a className="skip-link" href="#content">
         Skip to content
       </a>
-      <AppShell.Header px="md">
+      <AppShell.Header px={{ base: "md", md: "xl" }} className="page-head">
         <Group h="100%" justify="space-between" wrap="nowrap">
-          <Group wrap="nowrap" gap="sm">
+          <Group wrap="nowrap" gap="xs" miw={0}>
             {menu && <Burger opened={isOpen} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Menu" />}
-            <Brand short={menu !== undefined} />
+            {menu === undefined && <Brand />}
+            {place}
+            {place !== undefined && title !== undefined && (
+              <Group gap="xs" wrap="nowrap" visibleFrom="xs" miw={0}>
+                <Text span c="dimmed" aria-hidden="true">
+                  /
+                </Text>
+                <Text span fw={500} truncate>
+                  {title}
+                </Text>
+              </Group>
+            )}
           </Group>
           <Group gap="xs" wrap="nowrap">
             {head}
@@ -35,15 +59,27 @@ export function PageFrame({ menu, head, children }: PageFrameProps) {
         </Group>
       </AppShell.Header>
       {menu && (
-        <AppShell.Navbar p="sm" aria-label="Pages">
+        <AppShell.Navbar p="sm" aria-label="Pages" className="side-menu">
+          <Group px="xs" h={44} justify="space-between" wrap="nowrap">
+            <Brand />
+            <Burger opened={isOpen} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Hide pages" />
+          </Group>
           {menu(close)}
         </AppShell.Navbar>
       )}
-      <AppShell.Main id="content">
-        <Container size="lg" px={0}>
+      <AppShell.Main id="content" className="page-ground">
+        <Container size={1280} px={0}>
           <Suspense fallback={<PageWaiting />}>{children}</Suspense>
         </Container>
       </AppShell.Main>
     </AppShell>
   );
+}
+
+/** Sets the title of the document: page, area, product. @returns the name of the page */
+function usePageTitle(area: string | undefined): string | undefined {
+  const titles = useMatches({ select: (matches) => matches.map(({ staticData }) => staticData.title) });
+  const title = titles.findLast((each) => each !== undefined);
+  useDocumentTitle([title, area, "Generation Router"].filter((each) => each !== undefined).join(" · "));
+  return title;
 }

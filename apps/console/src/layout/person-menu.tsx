@@ -1,5 +1,5 @@
 // Menu of the signed-in person.
-import { Button, Menu, Text } from "@mantine/core";
+import { Menu, UnstyledButton, VisuallyHidden } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { call } from "../api/console-client.ts";
@@ -9,6 +9,7 @@ import { useSession } from "../session.ts";
 /** @param of the current account, if there is one */
 export function PersonMenu({ of: account }: { of?: { readonly account_id: string; readonly role: string } }) {
   const { person } = useSession();
+  const name = person?.name || person?.email || "";
   const queries = useQueryClient();
   const navigate = useNavigate();
   const signOut = async () => {
@@ -19,11 +20,10 @@ export function PersonMenu({ of: account }: { of?: { readonly account_id: string
   return (
     <Menu position="bottom-end">
       <Menu.Target>
-        <Button variant="subtle" size="compact-sm" maw={{ base: 110, xs: 200 }}>
-          <Text size="sm" truncate>
-            {person?.name || person?.email}
-          </Text>
-        </Button>
+        <UnstyledButton className="person-sign">
+          <span aria-hidden="true">{name.slice(0, 2).toUpperCase()}</span>
+          <VisuallyHidden>{name}</VisuallyHidden>
+        </UnstyledButton>
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>

@@ -1,18 +1,20 @@
 // Light or dark; the system's choice until somebody chooses.
-import { Button, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
+import { ActionIcon, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
+import { IconMoon, IconSun } from "@tabler/icons-react";
 
 export function SchemeSwitch() {
   const scheme = useComputedColorScheme("light");
   const { setColorScheme } = useMantineColorScheme();
   const other = scheme === "dark" ? "light" : "dark";
   return (
-    <Button
+    <ActionIcon
       variant="subtle"
-      size="compact-sm"
+      color="gray"
+      size={34}
       onClick={() => setColorScheme(other)}
       aria-label={`Use ${other} colours`}
     >
-      {scheme === "dark" ? "☀" : "☾"}
-    </Button>
+      {scheme === "dark" ? <IconSun size={18} /> : <IconMoon size={18} />}
+    </ActionIcon>
   );
 }

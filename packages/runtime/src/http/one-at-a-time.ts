@@ -1,18 +1,18 @@
-// Requests of one connection are worked on one after the other, also when a client sends the next before the answer.
-// Otherwise each connection could hold many answers that wait behind an unread one, each with buffers of its own.
-// Node's own limit is bytes that an answer has written, and an answer that waits has files and work besides.
+// Requests of one connection run one after the other, also when a client sends the next before the answer.
+// Otherwise a connection could hold many answers behind an unread one. Each answer has buffers of its own.
+// Node limits only the written bytes of an answer. An answer that waits also has files and work.
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
 
-/** The last answer of a connection; a member of its socket, which costs less than an entry of a WeakMap. */
+/** Member of a socket: its last answer. A WeakMap costs more. */
 const LAST_ANSWER = Symbol("last answer");
 
 interface AnsweringSocket extends Socket {
   [LAST_ANSWER]?: ServerResponse;
 }
 
-/** Must be the first hook, so that nothing is counted or begun for a request that waits. */
+/** Must be the first hook. Nothing is counted or begun for a request that waits. */
 export function answerOneAtATime(app: FastifyInstance): void {
   app.addHook("onRequest", (request, reply, done) => {
     const socket: AnsweringSocket = request.raw.socket;

@@ -12,14 +12,7 @@ import { buildInfo } from "../build-info.ts";
 import type { Logger } from "../process/logger.ts";
 import { trimSlashes } from "../process/trim-slashes.ts";
 import { RegistryProducer } from "./metrics-producer.ts";
-import {
-  resourceAttributes,
-  type Telemetry,
-  type TelemetryConfig,
-  type TelemetryOptions,
-  type TraceHeaders,
-  type Tracing,
-} from "./tracing.ts";
+import type { Telemetry, TelemetryConfig, TelemetryOptions, TraceHeaders, Tracing } from "./tracing.ts";
 
 const SCOPE = "generation-router";
 const EXPORT_TIMEOUT_MS = 5_000;
@@ -126,4 +119,16 @@ function reportTroubleTo(log: Logger): void {
     { error: report, warn: report, info: quiet, debug: quiet, verbose: quiet },
     { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
   );
+}
+
+/** Returns the attributes of this process in every span and metric. */
+function resourceAttributes(modules: readonly string[], instanceId: string): Record<string, string> {
+  const [only = "", ...others] = modules;
+  return {
+    "service.name": others.length === 0 ? only : "generation-router",
+    "service.namespace": "generation-router",
+    "service.version": buildInfo.version,
+    "service.instance.id": instanceId,
+    "vcs.ref.head.revision": buildInfo.commit,
+  };
 }

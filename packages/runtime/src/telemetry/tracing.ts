@@ -2,7 +2,6 @@
 // loaded only if a receiver is configured.
 import type { Context, Tracer } from "@opentelemetry/api";
 import type { Registry } from "prom-client";
-import { buildInfo } from "../build-info.ts";
 import type { ProcessConfig } from "../process/config.ts";
 import type { Logger } from "../process/logger.ts";
 
@@ -52,16 +51,4 @@ export async function openTelemetry(options: TelemetryOptions): Promise<Telemetr
   }
   const { openExporters } = await import("./telemetry-exporters.ts");
   return openExporters(options);
-}
-
-/** Returns the attributes of this process in every span and metric. */
-export function resourceAttributes(modules: readonly string[], instanceId: string): Record<string, string> {
-  const [only = "", ...others] = modules;
-  return {
-    "service.name": others.length === 0 ? only : "generation-router",
-    "service.namespace": "generation-router",
-    "service.version": buildInfo.version,
-    "service.instance.id": instanceId,
-    "vcs.ref.head.revision": buildInfo.commit,
-  };
 }

@@ -30,8 +30,11 @@ beforeAll(async () => {
   rig = await ChainRig.start();
 });
 afterAll(async () => {
-  expect(await chainProblems(rig.pool)).toEqual([]);
-  await rig.stop();
+  try {
+    expect(await chainProblems(rig.pool)).toEqual([]);
+  } finally {
+    await rig.stop();
+  }
 });
 
 async function openWallet(credits = 1_000n, fields: Parameters<typeof budget>[1] = {}): Promise<ChainWallet> {
@@ -234,7 +237,7 @@ describe("an unknown outcome", () => {
       await lost;
       await blocker.query("ROLLBACK");
     } finally {
-      blocker.release();
+      blocker.release(true);
     }
     expect(await kindsOf(hold.holdId)).toEqual([]);
     expect(await writer.codes(capture(wallet, hold.holdId, 1n))).toEqual(["unknown_hold"]);
@@ -309,18 +312,18 @@ describe("memory", () => {
     await spend(one, 1);
     const early = await state();
     expect(early).toBeGreaterThanOrEqual(STATE_STEPS);
-    const client = await rig.pool.connect();
-    const old = (await startCold(client, [wallet.accountId])).get(wallet.accountId);
+    const old = await rig.withClient(async (client) =>
+      (await startCold(client, [wallet.accountId])).get(wallet.accountId),
+    );
     if (old === undefined) throw new Error("The account has a state.");
     old.changed.add(1);
     await spend(other, STATE_STEPS);
     await spend(other, 1);
     const late = await state();
     expect(late).toBeGreaterThan(early);
-    await storeState(client, old);
+    await rig.withClient((client) => storeState(client, old));
     expect(await state()).toBe(late);
     expect(await chainProblems(rig.pool)).toEqual([]);
-    client.release();
   });
 
   test("a state never has steps of a lost race", async () => {
@@ -341,6 +344,18 @@ describe("memory", () => {
     }
     for (const wallet of wallets)
       expect(await writer.codes(place(wallet, 3n))).toEqual(["insufficient_credits"]);
+  });
+
+  test("an account that is larger than the memory has states, so its cold starts are short", async () => {
+    const wallet = await openWallet(1_000_000n);
+    const writer = await rig.writer({ cacheBytes: 1_000 });
+    await writer.post(...Array.from({ length: STATE_STEPS }, () => place(wallet, 1n)));
+    await writer.post(place(wallet, 1n));
+    const { rows } = await rig.pool.query(
+      "SELECT seq >= $2 AS is_new FROM account_state WHERE account_id = $1",
+      [wallet.accountId, STATE_STEPS],
+    );
+    expect(rows).toEqual([{ is_new: true }]);
   });
 
   test("a clock that is behind the account ends no hold and opens no window again", async () => {
@@ -367,7 +382,7 @@ test("a row that is wrong alone is refused by the table", async () => {
     );
   const next = { seq: Number(end?.seq ?? 0) + 1 };
   for (const wrong of [
-    { charge: 11 },
+    { charge: 11, debited: 11 },
     { charge: -1 },
     { cost: -1 },
     { held: -1 },

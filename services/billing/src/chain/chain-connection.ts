@@ -44,8 +44,8 @@ export class ChainConnection {
   readonly #options: ChainOptions;
   readonly #connection: OneConnection<RowTypes>;
   readonly #cache: AccountCache;
-  /** Accounts with so many new steps that their state is stored before the next flush. */
-  readonly #due = new Set<Id>();
+  /** Accounts with so many new steps that their state is stored before the next flush. The cache may have deleted them. */
+  readonly #due = new Map<Id, CachedAccount>();
 
   constructor(options: ChainOptions) {
     this.#options = options;
@@ -73,7 +73,10 @@ export class ChainConnection {
     try {
       return await this.#connection.use((client, types) => this.#flush(client, types, operations));
     } catch (error) {
-      for (const { accountId } of operations) this.#cache.delete(accountId);
+      for (const { accountId } of operations) {
+        this.#cache.delete(accountId);
+        this.#due.delete(accountId);
+      }
       throw error;
     }
   }
@@ -96,7 +99,7 @@ export class ChainConnection {
     const accounts = Array.from(works.values(), ({ cached }) => cached);
     for (const cached of accounts) forget(cached, this.#cache.size);
     keepInCache(this.#cache, accounts);
-    for (const cached of accounts) if (isStateDue(cached)) this.#due.add(cached.account.id);
+    for (const cached of accounts) if (isStateDue(cached)) this.#due.set(cached.account.id, cached);
     return outcomes.map(answered);
   }
 
@@ -184,12 +187,7 @@ export class ChainConnection {
 
   /** A state that cannot be stored now stays due. */
   async #storeDueStates(): Promise<void> {
-    for (const id of [...this.#due].slice(0, MOST_STATES)) {
-      const cached = this.#cache.peek(id);
-      if (cached === undefined) {
-        this.#due.delete(id);
-        continue;
-      }
+    for (const [id, cached] of [...this.#due].slice(0, MOST_STATES)) {
       try {
         await this.#connection.use((client) => storeState(client, cached));
         this.#due.delete(id);

@@ -2,7 +2,7 @@
 // memory of its own, as a process has.
 import { createHash, randomUUID } from "node:crypto";
 import type { BudgetDefinition, Claim, Id, Outcome, PutBudget } from "@gr/ledger";
-import { connectPostgres, createLogger, type Pool } from "@gr/runtime";
+import { connectPostgres, createLogger, type Pool, type PoolClient } from "@gr/runtime";
 import { ManualClock, type TestDatabase } from "@gr/testing";
 import { ChainConnection, type ChainOptions } from "../chain/chain-connection.ts";
 import type { ChainOperation, KeepAnswer } from "../chain/chain-operation.ts";
@@ -60,6 +60,15 @@ export class ChainRig {
     const codes = async (...operations: readonly ChainOperation[]) =>
       (await post(...operations)).map(({ code }) => code);
     return { post, codes };
+  }
+
+  async withClient<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+    const client = await this.pool.connect();
+    try {
+      return await work(client);
+    } finally {
+      client.release(true);
+    }
   }
 
   async stop(): Promise<void> {

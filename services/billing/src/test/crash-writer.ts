@@ -22,7 +22,7 @@ const random = new Random(seed);
 const pool = await poolOn(url);
 const log = createLogger("silent", "crash");
 const clock = crashClock(startedAt);
-const connection = new ChainConnection({ pool, clock, freeLimit: 50, log, cacheBytes: 200_000 });
+const connection = new ChainConnection({ pool, clock, freeLimit: 50, log, cacheBytes: 2_000_000 });
 const events = { committed: () => undefined, triedAgain: () => undefined };
 const writer = new LedgerWriter<ChainOperation, Outcome>(connection, events);
 const memory: CrashMemory = { holds: new Map(), calls: [] };

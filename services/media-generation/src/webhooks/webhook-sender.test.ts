@@ -56,6 +56,7 @@ afterEach(async () => {
 const post = async (sent: OutboundPost) => {
   posts.push(sent);
   const answer = answers.get(new URL(sent.url).hostname) ?? 200;
+  if (sent.signal.aborted) throw new OutboundError("lost", "aborted");
   if (answer instanceof OutboundError) throw answer;
   const aborted = new Promise<never>((_, reject) => {
     sent.signal.addEventListener("abort", () => reject(new OutboundError("lost", "aborted")), { once: true });
@@ -222,6 +223,8 @@ describe("a delivery", () => {
 });
 
 describe("a slow receiver", () => {
+  const slowPosts = () => posts.filter(({ url }) => url.includes("slow"));
+
   test("delays neither another receiver of its account nor another account", async () => {
     const silence = Promise.withResolvers<number>();
     answers.set("slow.example", silence.promise);
@@ -232,7 +235,8 @@ describe("a slow receiver", () => {
     await sender.round();
     await until(async () => (await find(mine)).state === "delivered", PATIENCE);
     await until(async () => (await find(others, other)).state === "delivered", PATIENCE);
-    expect(posts.filter(({ url }) => url.includes("slow"))).toHaveLength(4);
+    await until(() => slowPosts().length >= 4, PATIENCE);
+    expect(slowPosts()).toHaveLength(4);
     silence.resolve(200);
     await sender.stop();
     expect(problems).toEqual([]);
@@ -249,7 +253,8 @@ describe("a slow receiver", () => {
     const sender = createSender();
     await sender.round();
     await until(async () => (await find(theirs, other)).state === "delivered", PATIENCE);
-    expect(posts.filter(({ url }) => url.includes("slow"))).toHaveLength(32);
+    await until(() => slowPosts().length >= 32, PATIENCE);
+    expect(slowPosts()).toHaveLength(32);
     await sender.stop();
   });
 });

@@ -1,22 +1,35 @@
-// The home page shows an account's balance, its spend, its last failures, and the first steps of a new account.
-import type { HomeRecord } from "@gr/console-api";
-import { Anchor, Card, Group, SimpleGrid, Stack, Table, Text, ThemeIcon, Title } from "@mantine/core";
+// The home page shows an account's balance and spend, its latest requests, and the budgets of its keys; a new account has first
+// steps.
+import type { HomeRecord, KeyRecord } from "@gr/console-api";
+import { Anchor, Button, Card, Group, Progress, SimpleGrid, Stack, Table, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { lazy, type ReactNode, Suspense } from "react";
 import { call } from "../../api/console-client.ts";
-import { Money, Time } from "../../parts/figures/figures.tsx";
-import { CodeBlock } from "../../parts/forms/copy-text.tsx";
+import { moneyText } from "../../parts/figures/figure-text.ts";
+import { Balance, Money, Time } from "../../parts/figures/figures.tsx";
 import { Loaded } from "../../parts/lists/loaded.tsx";
+import { Empty, RowsWaiting } from "../../parts/lists/page-states.tsx";
+import { RequestStatus } from "../../parts/lists/request-status.tsx";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
+import { Thumbnail } from "../../parts/media/thumbnail.tsx";
 import { useAccount } from "../../session.ts";
+import { summaryOf } from "../logs/request-summary.ts";
+import { FirstSteps } from "./first-steps.tsx";
+
+/** Loaded later, because charts are large. */
+const SpendChart = lazy(() => import("../money/spend-chart.tsx"));
 
 /** Interval that turns the first request green while its sender still looks. */
 const FIRST_STEPS_MS = 3_000;
 const USUAL_MS = 30_000;
+const LATEST = 6;
+const BUDGETS = 5;
+/** Percent of a budget from which its bar is amber. */
+const NEARLY_USED = 80;
 
 export function Home() {
-  const { account_id: account, account_name } = useAccount();
+  const { account_id: account } = useAccount();
   const home = useQuery({
     queryKey: ["home", account],
     queryFn: ({ signal }) => call("readHome", { path: { account }, signal }),
@@ -25,36 +38,55 @@ export function Home() {
   });
   return (
     <Stack>
-      <Title order={1} size="h2">
-        {account_name}
-      </Title>
-      <Loaded of={home}>{(data) => <Content account={account} home={data} />}</Loaded>
+      <Group justify="space-between">
+        <Title order={1} size="h2">
+          Home
+        </Title>
+        <Button
+          variant="default"
+          renderRoot={(props) => <Link to="/accounts/$account/keys" params={{ account }} {...props} />}
+        >
+          API keys
+        </Button>
+      </Group>
+      <Loaded of={home}>
+        {(data) => (
+          <>
+            <Figures account={account} home={data} />
+            <FirstSteps account={account} steps={data.first_steps} />
+            <SpendOfMonth account={account} />
+            <div className="home-columns">
+              <LatestRequests account={account} />
+              <Budgets account={account} />
+            </div>
+          </>
+        )}
+      </Loaded>
     </Stack>
   );
 }
 
-function Content({ account, home }: { account: string; home: HomeRecord }) {
-  const { first_steps: steps } = home;
-  return (
-    <>
-      <Figures home={home} />
-      {!(steps.has_deposit && steps.has_key && steps.has_request) && (
-        <FirstSteps account={account} steps={steps} />
-      )}
-      <Failures failures={home.last_failures} />
-    </>
-  );
-}
-
-function Figures({ home: { balance, held, spend, days_left } }: { home: HomeRecord }) {
+function Figures({ account, home }: { account: string; home: HomeRecord }) {
+  const { balance, held, spend, days_left } = home;
   const lasts =
-    days_left === null ? "no spend in the last 7 days" : `about ${days_left} days left at the current rate`;
+    days_left === null ? "No spend in the last 7 days" : `About ${days_left} days left at the current rate`;
   return (
     <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
-      <Figure name="Balance" note={lasts}>
-        <Money usd={balance} strong />
+      <Figure
+        name="Balance"
+        note={days_left !== null && days_left > 365 ? "Lasts longer than a year" : lasts}
+        action={
+          <Anchor
+            size="sm"
+            renderRoot={(props) => <Link to="/accounts/$account/credits" params={{ account }} {...props} />}
+          >
+            Ledger
+          </Anchor>
+        }
+      >
+        <Balance usd={balance} strong />
       </Figure>
-      <Figure name="Spent today" note="since 00:00 UTC">
+      <Figure name="Spent today" note="Since 00:00 UTC">
         <Money usd={spend.today} strong />
       </Figure>
       <Figure name="Last 7 days">
@@ -62,13 +94,7 @@ function Figures({ home: { balance, held, spend, days_left } }: { home: HomeReco
       </Figure>
       <Figure
         name="Last 30 days"
-        note={
-          Number(held) > 0 && (
-            <>
-              <Money usd={held} /> reserved by running requests
-            </>
-          )
-        }
+        note={Number(held) > 0 && `${moneyText(held)} more is held by running requests`}
       >
         <Money usd={spend.last_30_days} strong />
       </Figure>
@@ -76,95 +102,220 @@ function Figures({ home: { balance, held, spend, days_left } }: { home: HomeReco
   );
 }
 
-function Figure({ name, note, children }: { name: string; note?: ReactNode; children: ReactNode }) {
+function Figure(props: { name: string; note?: ReactNode; action?: ReactNode; children: ReactNode }) {
   return (
-    <Card withBorder padding="md">
-      <Text size="sm" c="dimmed">
-        {name}
-      </Text>
-      <Text size="xl">{children}</Text>
+    <Card padding="md">
+      <Group justify="space-between" wrap="nowrap">
+        <Text size="sm" c="dimmed" fw={500}>
+          {props.name}
+        </Text>
+        {props.action}
+      </Group>
+      <Text size="xl">{props.children}</Text>
       <Text size="xs" c="dimmed" mih="1.2rem" component="div">
-        {note}
+        {props.note}
       </Text>
     </Card>
   );
 }
 
-function FirstSteps({ account, steps }: { account: string; steps: HomeRecord["first_steps"] }) {
-  const curl = [
-    `curl ${window.location.origin}/v1/compat/chat/completions \\`,
-    '  -H "Authorization: Bearer $API_KEY" \\',
-    '  -H "Content-Type: application/json" \\',
-    `  -d '{"model": "sandbox/chat", "messages": [{"role": "user", "content": "Hello"}]}'`,
-  ].join("\n");
+function Section(props: { title: string; link: ReactNode; children: ReactNode }) {
   return (
-    <Card withBorder component="section" aria-label="First steps">
-      <Stack gap="sm">
+    <Card component="section" aria-label={props.title}>
+      <Group justify="space-between" mb="sm">
         <Title order={2} size="h4">
-          First steps
+          {props.title}
         </Title>
-        <Step done={steps.has_deposit}>
-          Put credit on the account:{" "}
-          <Anchor
-            renderRoot={(props) => <Link to="/accounts/$account/credits" params={{ account }} {...props} />}
-          >
-            Credits
-          </Anchor>
-        </Step>
-        <Step done={steps.has_key}>
-          Create a key:{" "}
-          <Anchor
-            renderRoot={(props) => <Link to="/accounts/$account/keys" params={{ account }} {...props} />}
-          >
-            API keys
-          </Anchor>
-        </Step>
-        <Step done={steps.has_request}>Send the first request. This turns green when it is seen:</Step>
-        <CodeBlock code={curl} label="the first request" />
-      </Stack>
+        {props.link}
+      </Group>
+      {props.children}
     </Card>
   );
 }
 
-function Step({ done, children }: { done: boolean; children: ReactNode }) {
+function SpendOfMonth({ account }: { account: string }) {
+  const query = { group_by: "model", per_day: "true" } as const;
+  const usage = useQuery({
+    queryKey: ["usage", account, query],
+    queryFn: ({ signal }) => call("readUsage", { path: { account }, query, signal }),
+    refetchInterval: USUAL_MS,
+  });
+  const link = (
+    <Anchor
+      size="sm"
+      renderRoot={(props) => <Link to="/accounts/$account/usage" params={{ account }} {...props} />}
+    >
+      Open usage
+    </Anchor>
+  );
   return (
-    <Group gap="sm" wrap="nowrap">
-      <ThemeIcon
-        size="sm"
-        radius="xl"
-        color={done ? "green" : "gray"}
-        variant={done ? "filled" : "light"}
-        role="img"
-        aria-label={done ? "done" : "not done yet"}
-      >
-        {done ? "✓" : "·"}
-      </ThemeIcon>
-      <Text component="div">{children}</Text>
-    </Group>
+    <Section title="Spend per day, by model" link={link}>
+      <Loaded of={usage}>
+        {(data) =>
+          data.data.length === 0 ? (
+            <Empty title="No spend in the last 30 days">Requests appear here by day and model.</Empty>
+          ) : (
+            <Suspense fallback={<RowsWaiting rows={4} />}>
+              <SpendChart usage={data} />
+            </Suspense>
+          )
+        }
+      </Loaded>
+    </Section>
   );
 }
 
-function Failures({ failures }: { failures: HomeRecord["last_failures"] }) {
-  if (failures.length === 0) return null;
+function LatestRequests({ account }: { account: string }) {
+  const query = { limit: String(LATEST) };
+  const latest = useQuery({
+    queryKey: ["requests", account, "latest"],
+    queryFn: ({ signal }) => call("listRequests", { path: { account }, query, signal }),
+    refetchInterval: USUAL_MS,
+  });
+  const link = (
+    <Anchor
+      size="sm"
+      renderRoot={(props) => <Link to="/accounts/$account/logs" params={{ account }} {...props} />}
+    >
+      All logs
+    </Anchor>
+  );
   return (
-    <Card withBorder component="section" aria-label="Last failures">
-      <Title order={2} size="h4" mb="xs">
-        Last failures
-      </Title>
-      <Text size="sm" c="dimmed" mb="xs">
-        Failed requests are not charged.
+    <Section title="Latest requests" link={link}>
+      <Loaded of={latest}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty title="No requests yet">Send a request from the playground or with curl.</Empty>
+          ) : (
+            <RowsTable heads={["Request", "Time", "Status", "Cost"]} figures={1} minWidth={480}>
+              {data.map((row) => (
+                <Table.Tr key={row.id}>
+                  <Table.Td maw={320}>
+                    <Group gap="xs" wrap="nowrap">
+                      <Thumbnail of={row} />
+                      <Stack gap={0} miw={0}>
+                        <Anchor
+                          underline="hover"
+                          c="inherit"
+                          fw={500}
+                          truncate
+                          renderRoot={(props) => (
+                            <Link
+                              to="/accounts/$account/logs"
+                              params={{ account }}
+                              search={{ request: row.id }}
+                              {...props}
+                            />
+                          )}
+                        >
+                          {summaryOf(row)}
+                        </Anchor>
+                        <Text size="xs" c="dimmed" truncate>
+                          {row.model}
+                        </Text>
+                      </Stack>
+                    </Group>
+                  </Table.Td>
+                  <Table.Td>
+                    <Time at={row.created_at} isShort />
+                  </Table.Td>
+                  <Table.Td>
+                    <RequestStatus of={row} />
+                  </Table.Td>
+                  <Table.Td ta="right">
+                    {row.charged === null ? (
+                      "–"
+                    ) : (
+                      <Cost usd={row.charged} isFree={row.status !== "succeeded"} />
+                    )}
+                  </Table.Td>
+                </Table.Tr>
+              ))}
+            </RowsTable>
+          )
+        }
+      </Loaded>
+    </Section>
+  );
+}
+
+/** Shows words in place of a charge of zero for a failed request. */
+function Cost({ usd, isFree }: { usd: string; isFree: boolean }) {
+  if (!isFree || Number(usd) > 0) return <Money usd={usd} />;
+  return (
+    <Text span inherit c="dimmed">
+      Not charged
+    </Text>
+  );
+}
+
+function Budgets({ account }: { account: string }) {
+  const query = { kind: "normal" } as const;
+  const keys = useQuery({
+    queryKey: ["keys", account, "budgets"],
+    queryFn: ({ signal }) => call("listKeys", { path: { account }, query, signal }),
+    refetchInterval: USUAL_MS,
+  });
+  const link = (
+    <Anchor
+      size="sm"
+      renderRoot={(props) => <Link to="/accounts/$account/keys" params={{ account }} {...props} />}
+    >
+      All keys
+    </Anchor>
+  );
+  return (
+    <Section title="Key budgets" link={link}>
+      <Loaded of={keys}>
+        {({ data }) => {
+          const limited = data.filter(({ spend_limit: limit, is_active }) => limit !== null && is_active);
+          const fullest = limited.toSorted((one, other) => usedPercent(other) - usedPercent(one));
+          return fullest.length === 0 ? (
+            <Empty title="No key has a budget">A limit keeps a key from spending more.</Empty>
+          ) : (
+            <Stack gap="md">
+              {fullest.slice(0, BUDGETS).map((key) => (
+                <Budget key={key.id} of={key} />
+              ))}
+            </Stack>
+          );
+        }}
+      </Loaded>
+    </Section>
+  );
+}
+
+function Budget({ of: key }: { of: KeyRecord }) {
+  const used = usedPercent(key);
+  const color = used >= 100 ? "red" : used >= NEARLY_USED ? "yellow" : "brand";
+  return (
+    <Stack gap={6}>
+      <Text fw={500} truncate>
+        {key.name}
       </Text>
-      <RowsTable heads={["When", "Model", "Why"]} minWidth={500}>
-        {failures.map((failure) => (
-          <Table.Tr key={failure.id}>
-            <Table.Td>
-              <Time at={failure.at} />
-            </Table.Td>
-            <Table.Td>{failure.model}</Table.Td>
-            <Table.Td>{failure.message}</Table.Td>
-          </Table.Tr>
-        ))}
-      </RowsTable>
-    </Card>
+      <Progress value={used} color={color} size="sm" aria-label={`${key.name}: ${used} % used`} />
+      <Group justify="space-between" gap="xs">
+        <Text size="xs" c="dimmed" className="figures">
+          {moneyText(key.period_spend)} of {moneyText(key.spend_limit ?? "0")}
+        </Text>
+        <Text size="xs" c="dimmed">
+          {key.resets_at === null ? "No reset" : <Resets at={key.resets_at} />}
+        </Text>
+      </Group>
+    </Stack>
   );
+}
+
+function Resets({ at }: { at: string }) {
+  return (
+    <>
+      Resets <Time at={at} isShort />
+    </>
+  );
+}
+
+/** From 0 to 100, for a bar; no money is computed. A limit of zero is used up. */
+function usedPercent({ spend_limit: limit, period_spend: spent }: KeyRecord): number {
+  const most = Number(limit ?? "0");
+  return most === 0 ? 100 : Math.min(100, Math.floor((Number(spent) / most) * 100));
 }

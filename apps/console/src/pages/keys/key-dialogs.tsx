@@ -1,11 +1,23 @@
 // Dialogs of one key: create, edit, rotate, delete. A new secret is shown once, here.
 import { type KeyRecord, keyChangeBody, newKeyBody } from "@gr/console-api";
-import { Alert, Button, Group, Modal, NumberInput, Select, Stack, Text, TextInput } from "@mantine/core";
+import {
+  Alert,
+  Button,
+  Checkbox,
+  Group,
+  Modal,
+  NumberInput,
+  Select,
+  Stack,
+  Text,
+  TextInput,
+} from "@mantine/core";
 import { useForm } from "@mantine/form";
+import { useState } from "react";
 import { call } from "../../api/console-client.ts";
 import { shortDecimal } from "../../parts/figures/figure-text.ts";
 import { useAct } from "../../parts/forms/act.ts";
-import { CopyField } from "../../parts/forms/copy-text.tsx";
+import { CodeBlock, CopyField } from "../../parts/forms/copy-text.tsx";
 import { showAtField } from "../../parts/forms/field-errors.ts";
 import { byRules } from "../../parts/forms/form-rules.ts";
 import { useAccount } from "../../session.ts";
@@ -218,13 +230,30 @@ export function DeleteKey({ apiKey, close }: DialogProps & { apiKey: KeyRecord }
   );
 }
 
+/** Closes only after the secret was copied, or after the person has confirmed that it is stored. */
 export function Secret({ secret, close }: DialogProps & { secret: string }) {
+  const [isStored, setStored] = useState(false);
   return (
-    <Modal opened onClose={close} title="The new key" closeOnClickOutside={false} closeOnEscape={false}>
+    <Modal
+      opened
+      onClose={close}
+      title="Save your key"
+      withCloseButton={false}
+      closeOnClickOutside={false}
+      closeOnEscape={false}
+    >
       <Stack>
         <Alert color="yellow">Copy this key now. You will not be able to see it again.</Alert>
-        <CopyField value={secret} label="the key" />
-        <Button onClick={close}>Done</Button>
+        <CopyField value={secret} label="the key" autoFocus onCopied={() => setStored(true)} />
+        <CodeBlock code={`export API_KEY=${secret}`} label="the key for a shell" />
+        <Checkbox
+          label="I have stored the key"
+          checked={isStored}
+          onChange={({ currentTarget }) => setStored(currentTarget.checked)}
+        />
+        <Button onClick={close} disabled={!isStored}>
+          Done
+        </Button>
       </Stack>
     </Modal>
   );

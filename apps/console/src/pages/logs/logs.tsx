@@ -1,10 +1,9 @@
 // The log of an account: every request, as a list or, of images and videos, as a gallery, and each one as a whole.
-import type { GenerationRecord, QueryOf, RequestRecord, TextRequestRecord } from "@gr/console-api";
+import type { GenerationRecord, QueryOf, RequestRecord } from "@gr/console-api";
 import { Center, Group, SegmentedControl, Stack, Table, Text, Title, UnstyledButton } from "@mantine/core";
 import { useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { call } from "../../api/console-client.ts";
-import { countText } from "../../parts/figures/figure-text.ts";
 import { Money, Time } from "../../parts/figures/figures.tsx";
 import { ChoiceFilter, Filters, TextFilter, useFilter } from "../../parts/lists/filters.tsx";
 import { Empty } from "../../parts/lists/page-states.tsx";
@@ -15,6 +14,7 @@ import { Media } from "../../parts/media/media.tsx";
 import { Running, Thumbnail } from "../../parts/media/thumbnail.tsx";
 import { useAccount } from "../../session.ts";
 import { RequestDrawer } from "./request-drawer.tsx";
+import { summaryOf } from "./request-summary.ts";
 
 const KINDS = [
   { value: "text", label: "Text" },
@@ -94,7 +94,7 @@ function List({ rows, open }: RowsProps) {
               <Group gap="xs" wrap="nowrap">
                 <Thumbnail of={row} />
                 <Text size="sm" lineClamp={2} td="underline">
-                  {row.kind === "text" ? textOf(row) : mediaOf(row)}
+                  {summaryOf(row)}
                 </Text>
               </Group>
             </UnstyledButton>
@@ -108,18 +108,6 @@ function List({ rows, open }: RowsProps) {
       ))}
     </RowsTable>
   );
-}
-
-/** Returns a summary, because the text of a request is not stored. */
-function textOf({ api, usage, error, status }: TextRequestRecord): string {
-  if (error !== null) return error.message;
-  const name = api === null ? "Text" : api === "responses" ? "Response" : "Chat";
-  if (usage === null) return status === "running" ? `${name}, not over yet` : `${name}, without details`;
-  return `${name}, ${countText(usage.input_tokens)} tokens in, ${countText(usage.output_tokens)} out`;
-}
-
-function mediaOf({ kind, parameters }: GenerationRecord): string {
-  return parameters.prompt ?? (kind === "video" ? "Video, prompt not stored" : "Image, prompt not stored");
 }
 
 function Gallery({ rows, open }: RowsProps) {
@@ -136,7 +124,7 @@ function Gallery({ rows, open }: RowsProps) {
             <Center className="thumbnail" style={{ aspectRatio: 1 }}>
               <Running progress={progressOf(row)} size={RING} />
             </Center>
-            <Below row={row}>{mediaOf(row)}, runs</Below>
+            <Below row={row}>{summaryOf(row)}, runs</Below>
           </UnstyledButton>
         ) : (
           row.urls.map((url, index) => (
@@ -145,7 +133,7 @@ function Gallery({ rows, open }: RowsProps) {
                 kind={row.kind}
                 url={url}
                 preview={row.preview_urls[index] ?? undefined}
-                label={`${mediaOf(row)}, ${index + 1} of ${row.urls.length}`}
+                label={`${summaryOf(row)}, ${index + 1} of ${row.urls.length}`}
               />
               <Below row={row} />
             </UnstyledButton>

@@ -59,8 +59,17 @@ function Page({ model }: { model: ModelRecord }) {
         Code
       </Title>
       <Samples type={model.type} body={{ model: model.id }} />
-      <Anchor renderRoot={(props) => <Link to="/models" {...props} />}>All models</Anchor>
+      <Anchor renderRoot={(props) => <AllModels {...props} />}>All models</Anchor>
     </Stack>
+  );
+}
+
+function AllModels(props: object) {
+  const { account } = useParams({ strict: false });
+  return account === undefined ? (
+    <Link to="/models" {...props} />
+  ) : (
+    <Link to="/accounts/$account/models" params={{ account }} {...props} />
   );
 }
 

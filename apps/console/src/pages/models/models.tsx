@@ -1,7 +1,7 @@
 // The public catalogue: every model that can be served here, with its price.
 import { Anchor, Badge, Card, Group, Select, Stack, Text, TextInput, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { Link, useSearch } from "@tanstack/react-router";
+import { Link, useParams, useSearch } from "@tanstack/react-router";
 import type { ModelRecord } from "../../api/public-api.ts";
 import { modelsQuery, priceText } from "../../models-query.ts";
 import { useFilter } from "../../parts/lists/filters.tsx";
@@ -100,6 +100,16 @@ function Choice(props: {
   );
 }
 
+/** Stays in the frame of the account, if the page has one. */
+function ModelLink({ id, ...props }: { id: string }) {
+  const { account } = useParams({ strict: false });
+  return account === undefined ? (
+    <Link to="/models/$" params={{ _splat: id }} {...props} />
+  ) : (
+    <Link to="/accounts/$account/models/$" params={{ account, _splat: id }} {...props} />
+  );
+}
+
 function ModelCard({ model }: { model: ModelRecord }) {
   return (
     <Card withBorder padding="md">
@@ -108,7 +118,7 @@ function ModelCard({ model }: { model: ModelRecord }) {
           <Anchor
             fw={600}
             className="break-anywhere"
-            renderRoot={(props) => <Link to="/models/$" params={{ _splat: model.id }} {...props} />}
+            renderRoot={(props) => <ModelLink id={model.id} {...props} />}
           >
             {model.name}
           </Anchor>

@@ -1,6 +1,6 @@
 // Requests and spend, summed by day, key, model, provider or kind.
 import type { QueryOf, UsageAnswer } from "@gr/console-api";
-import { Alert, Button, Group, SegmentedControl, Stack, Table, Text, Title } from "@mantine/core";
+import { Alert, Button, Card, Group, SegmentedControl, Stack, Table, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
@@ -35,6 +35,16 @@ export function Usage() {
     queryKey: ["usage", account, query],
     queryFn: ({ signal }) => call("readUsage", { path: { account }, query, signal }),
   });
+  const perDayQuery = {
+    ...query,
+    group_by: group_by === "day" ? "model" : group_by,
+    per_day: "true",
+  } as const;
+  const perDay = useQuery({
+    queryKey: ["usage", account, perDayQuery],
+    queryFn: ({ signal }) =>
+      call("readUsage", { path: { account }, query: perDayQuery as QueryOf<"readUsage">, signal }),
+  });
   return (
     <Stack>
       <Group justify="space-between">
@@ -57,6 +67,17 @@ export function Usage() {
         <TextFilter name="model" label="Model" value={model} />
         <TextFilter name="key_id" label="Key id" value={key_id} />
       </Filters>
+      <Loaded of={perDay}>
+        {(data) =>
+          data.data.length > 0 && (
+            <Card>
+              <Suspense fallback={<RowsWaiting rows={4} />}>
+                <SpendChart usage={data} />
+              </Suspense>
+            </Card>
+          )
+        }
+      </Loaded>
       <Loaded of={usage}>{(data) => <Sums usage={data} groupBy={group_by} />}</Loaded>
     </Stack>
   );
@@ -81,9 +102,6 @@ function Sums({ usage, groupBy }: { usage: UsageAnswer; groupBy: string }) {
           Only some rows are shown. The CSV of a shorter period contains all of its rows.
         </Alert>
       )}
-      <Suspense fallback={<RowsWaiting rows={4} />}>
-        <SpendChart rows={usage.data} />
-      </Suspense>
       <RowsTable
         heads={[GROUPS.find(({ value }) => value === groupBy)?.label ?? "", "Requests", "Spend, USD"]}
         figures={2}

@@ -26,7 +26,7 @@ export function SignIn() {
   return answer === undefined ? <ByHand /> : <ByIssuer answer={answer} />;
 }
 
-const BACK = /^\/(accounts\/|invitation$)/;
+const BACK = /^\/(accounts\/|operator(\/|$)|invitation$)/;
 
 /**
  * Returns a function that opens the wanted page. Only paths of this application: another address would lead to a
@@ -122,6 +122,7 @@ function ByHand({ failure }: { failure?: ReactNode }) {
   const { sign_up, single_sign_on, takes_passkeys } = useSession();
   const queries = useQueryClient();
   const continueTo = useContinue();
+  const { ended } = useSearch({ strict: false });
   const [refusal, setRefusal] = useState<ApiError>();
   const form = useForm({
     initialValues: { email: "", password: "" },
@@ -140,6 +141,7 @@ function ByHand({ failure }: { failure?: ReactNode }) {
   return (
     <SmallForm title="Sign in" onSubmit={form.onSubmit((values) => signIn.mutate(values))}>
       {failure}
+      {ended !== undefined && <Text>Your session has ended. Sign in again to continue.</Text>}
       {single_sign_on !== null && <AtIssuer name={single_sign_on} />}
       {takes_passkeys && <ByPasskey />}
       {(single_sign_on !== null || takes_passkeys) && <Divider label="or" />}

@@ -1,6 +1,6 @@
 // Money is shown exactly, and times from now in words.
 import { expect, test } from "@jest/globals";
-import { actionText, fromNow, moneyText, shortDecimal } from "./figure-text.ts";
+import { actionText, fromNow, moneyText, shortDecimal, wholeCentsText } from "./figure-text.ts";
 
 test.each([
   ["0.0000", "$0.00"],
@@ -11,6 +11,15 @@ test.each([
   ["9007199254740993.0001", "$9,007,199,254,740,993.0001"],
 ])("%s is shown as %s", (usd, text) => {
   expect(moneyText(usd)).toBe(text);
+});
+
+test.each([
+  ["0.0199", "$0.01"],
+  ["1244.3799", "$1,244.37"],
+  ["-3.4000", "−$3.40"],
+  ["12.0000", "$12.00"],
+])("a balance of %s is at least %s", (usd, text) => {
+  expect(wholeCentsText(usd)).toBe(text);
 });
 
 test.each([

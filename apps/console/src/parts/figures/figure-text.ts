@@ -9,6 +9,12 @@ export function moneyText(usd: string): string {
   return `${sign}$${grouped}.${decimals}`;
 }
 
+/** Formats two decimals; a smaller rest is cut, so a balance never looks larger than it is. */
+export function wholeCentsText(usd: string): string {
+  const text = moneyText(usd);
+  return text.slice(0, text.indexOf(".") + 3);
+}
+
 /** Removes the zeros at the end of a fraction: "1.5000" becomes "1.5", "2.0000" becomes "2". */
 export function shortDecimal(decimal: string): string {
   if (!decimal.includes(".")) return decimal;

@@ -1,7 +1,15 @@
 // Text that is there to be copied: a secret, an id, code.
 import { Box, Button, Code, CopyButton, Group } from "@mantine/core";
 
-export function CopyField({ value, label }: { value: string; label: string }) {
+export interface CopyFieldProps {
+  readonly value: string;
+  readonly label: string;
+  /** The button has the focus when it appears. */
+  readonly autoFocus?: boolean;
+  readonly onCopied?: () => void;
+}
+
+export function CopyField({ value, label, autoFocus = false, onCopied }: CopyFieldProps) {
   return (
     <Group gap="xs" wrap="nowrap">
       <Code className="break-anywhere" fz="sm" p="xs" data-testid="copy-field">
@@ -9,7 +17,17 @@ export function CopyField({ value, label }: { value: string; label: string }) {
       </Code>
       <CopyButton value={value}>
         {({ copied, copy }) => (
-          <Button size="xs" variant="default" flex="none" onClick={copy} aria-label={`Copy ${label}`}>
+          <Button
+            size="xs"
+            variant="default"
+            flex="none"
+            data-autofocus={autoFocus || undefined}
+            onClick={() => {
+              copy();
+              onCopied?.();
+            }}
+            aria-label={`Copy ${label}`}
+          >
             {copied ? "Copied" : "Copy"}
           </Button>
         )}
