@@ -36,6 +36,7 @@ test.each([
   "ALTER TABLE hold ALTER cost SET NOT NULL",
   "ALTER TABLE hold ADD CHECK (cost > 0)",
   "CREATE UNIQUE INDEX one_each ON hold (cost)",
+  "CREATE TABLE step (id uuid); CREATE UNIQUE INDEX one_each ON hold (cost)",
   "DROP TABLE hold",
 ])("%s takes something away", (sql) => {
   expect(removals(sql)).not.toEqual([]);
@@ -46,6 +47,7 @@ test.each([
   "ALTER TABLE hold ADD COLUMN cost bigint",
   "ALTER TABLE hold ADD COLUMN cost bigint NOT NULL DEFAULT 0 CHECK (cost >= 0)",
   "ALTER TABLE hold DROP CONSTRAINT hold_cost_check, ALTER COLUMN cost DROP NOT NULL",
+  "CREATE TABLE step (id uuid); CREATE UNIQUE INDEX one_each ON step (id)",
   "CREATE INDEX by_cost ON hold (cost); DROP INDEX by_price",
   "-- DROP TABLE hold\nALTER TYPE outcome ADD VALUE 'later'",
 ])("%s takes nothing away", (sql) => {

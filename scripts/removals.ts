@@ -17,17 +17,25 @@ const TAKING: readonly (readonly [what: string, pattern: RegExp])[] = [
     /\bADD\s+(COLUMN\s+)?(IF\s+NOT\s+EXISTS\s+)?\w+(?![^,;]*\bDEFAULT\b)[^,;]*\bNOT\s+NULL\b/i,
   ],
   ["refuses values", /\bADD\s+(CONSTRAINT\s+\w+\s+)?(CHECK|UNIQUE|PRIMARY|FOREIGN|EXCLUDE)\b/i],
-  ["refuses values", /\bCREATE\s+UNIQUE\s+INDEX\b/i],
   ["takes rows", /\b(DELETE\s+FROM|TRUNCATE)\b/i],
 ];
 
+const UNIQUE_INDEX = /\bCREATE UNIQUE INDEX (\w+) ON (\w+)/gi;
+const NEW_TABLE = /\bCREATE TABLE (\w+)/gi;
+
 /**
- * Returns one sentence for each removal; none if the migration only adds. Changes of tables that it creates count, too.
+ * Returns one sentence for each removal; none if the migration only adds. A unique index on a table of the same migration is no
+ * removal; other changes of such a table count.
  */
 export function removals(sql: string): string[] {
   const bare = sql.replaceAll(COMMENT, " ").replaceAll(/\s+/g, " ");
-  return TAKING.flatMap(([what, pattern]) => {
-    const found = pattern.exec(bare);
-    return found === null ? [] : [`${what}: ${found[0]}`];
-  });
+  const isNew = new Set(Array.from(bare.matchAll(NEW_TABLE), ([, table]) => table));
+  const unique = [...bare.matchAll(UNIQUE_INDEX)].filter(([, , table]) => !isNew.has(table));
+  return [
+    ...TAKING.flatMap(([what, pattern]) => {
+      const found = pattern.exec(bare);
+      return found === null ? [] : [`${what}: ${found[0]}`];
+    }),
+    ...unique.map(([found]) => `refuses values: ${found}`),
+  ];
 }

@@ -28,7 +28,7 @@ const GUIDES: readonly Guide[] = [
   { name: "errors", title: "Errors", about: "all errors, their causes and remedies" },
 ];
 const NAMES = new Set(GUIDES.map(({ name }) => name));
-const LINK = /\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)/g;
+const LINK = /\[([^\][]{0,300})\]\(([^()#\s]{0,300})(#[^()#\s]{0,100})?\)/g;
 
 /** Returns the content of each file, by its path in the build. */
 export async function guidePages(): Promise<Map<string, string>> {
@@ -77,7 +77,7 @@ async function pageOf({ name, title }: Guide, text: string): Promise<string> {
       heading({ tokens, depth }) {
         const inner = this.parser.parseInline(tokens);
         const id = inner
-          .replaceAll(/<[^>]+>/g, "")
+          .replaceAll(/<[^<>]{1,200}>/g, "")
           .toLowerCase()
           .replaceAll(/[^a-z0-9 -]/g, "")
           .replaceAll(" ", "-");
@@ -85,7 +85,7 @@ async function pageOf({ name, title }: Guide, text: string): Promise<string> {
       },
     },
   });
-  const body = await marked.parse(text.replaceAll(/\]\(([\w-]+)\.md(#[^)]*)?\)/g, "]($1$2)"));
+  const body = await marked.parse(text.replaceAll(/\]\(([\w-]{1,100})\.md(#[^()]{0,100})?\)/g, "]($1$2)"));
   const links = [
     ...GUIDES.map((guide) => `<a href="/docs/${guide.name}">${guide.title}</a>`),
     '<a href="/docs">Reference</a>',

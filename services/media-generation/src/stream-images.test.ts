@@ -1,5 +1,5 @@
-// Image requests with `stream`, as OpenAI's clients send them: a final event for each picture, the charge of the plain
-// request, and a plain error with its own status for each failure.
+// Image requests with `stream` have a final event for each picture and the charge of the plain request. A failure is a
+// plain error with its own status.
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Answer, type MediaUnderTest, startMedia, UNDISTURBED } from "./test/start-media.ts";

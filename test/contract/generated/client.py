@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import time
 
 from router_client import AuthenticatedClient, Client, models, types
 from router_client.api.billing import get_v1_credits
@@ -14,16 +15,24 @@ from router_client.api.catalog import (
 )
 from router_client.api.keys import delete_v1_api_keys_id, get_v1_api_keys, post_v1_api_keys, post_v1_auth_test
 from router_client.api.media_generation import (
+    delete_v1_compat_videos_id,
     delete_v1_generations_id,
     get_media_name,
+    get_v1_compat_videos,
+    get_v1_compat_videos_id,
+    get_v1_compat_videos_id_content,
     get_v1_generations,
     get_v1_generations_id,
+    get_v1_webhooks_deliveries,
     post_v1_compat_images_edits,
     post_v1_compat_images_generations,
+    post_v1_compat_videos,
     post_v1_compat_videos_generations,
     post_v1_quote_images_edits,
     post_v1_quote_images_generations,
+    post_v1_quote_videos,
     post_v1_quote_videos_generations,
+    post_v1_webhooks_deliveries_id_redeliver,
 )
 from router_client.api.text_proxy import (
     post_v1_compat_chat_completions,
@@ -75,9 +84,21 @@ call(post_v1_quote_images_generations, body=body("Json", "PostV1QuoteImagesGener
 call(post_v1_quote_images_edits, body=body("Json", "PostV1QuoteImagesEdits", IMAGE))
 call(post_v1_quote_videos_generations, body=models.PostV1QuoteVideosGenerationsJsonBody(**VIDEO))
 
+job = call(post_v1_compat_videos, body=body("Json", "PostV1CompatVideos", {**VIDEO, "callback_url": os.environ["CALLBACK_URL"]}))
+call(post_v1_quote_videos, body=body("Json", "PostV1QuoteVideos", VIDEO))
+while job.status in ("queued", "in_progress"):
+    time.sleep(0.2)
+    job = call(get_v1_compat_videos_id, job.id)
+jobs = call(get_v1_compat_videos)
+# The generator reads no videos either.
+film = call(get_v1_compat_videos_id_content, job.id, who=AuthenticatedClient(base_url=URL, token=os.environ["API_KEY"]))
+deliveries = call(get_v1_webhooks_deliveries)
+call(post_v1_webhooks_deliveries_id_redeliver, deliveries.data[0].id)
+
 log = call(get_v1_generations, limit=10)
 generation = call(get_v1_generations_id, log.data[0].id)
 call(delete_v1_generations_id, generation.id)
+call(delete_v1_compat_videos_id, job.id)
 
 listed = call(get_v1_models, who=stranger)
 found = call(get_v1_models_path, "sandbox/image", who=stranger)
@@ -99,6 +120,8 @@ report = {
     "response": response.output[0]["content"][0]["text"],
     "picture": picture[1:4].decode(),
     "made": [len(edited.data), len(video.data)],
+    "film": film[4:8].decode(),
+    "job": [job.status, job.id in [each.id for each in jobs.data]],
     "log": len(log.data),
     "models": [found.id, len(listed.data) > 0, all(model.type_.value == "text" for model in chats.data)],
     "keys": [minted.key.startswith("gr_live_"), minted.id in [key.id for key in keys.data]],

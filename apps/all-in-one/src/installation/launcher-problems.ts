@@ -5,8 +5,6 @@ import type { z } from "zod";
 import { routerModules } from "../modules.ts";
 import { launcherConfig } from "./launcher-config.ts";
 
-const MISSING = / is required \(.*\)$/;
-
 const schemas: readonly (readonly [string, z.ZodObject])[] = [
   ["launcher", launcherConfig],
   ["process", processConfig],
@@ -20,7 +18,7 @@ export function problemsOf(env: Environment): string[] {
     const result = readConfig(owner, schema, env);
     for (const problem of "problems" in result ? result.problems : []) {
       // A setting of several modules has one problem.
-      if (!MISSING.test(problem)) problems.set(problem.replace(/ \([^()]*\)$/, ""), problem);
+      if (!problem.includes(" is required (")) problems.set(problem.replace(/ \([^()]*\)$/, ""), problem);
     }
   }
   return [...problems.values()];
