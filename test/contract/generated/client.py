@@ -84,8 +84,8 @@ call(post_v1_quote_images_generations, body=body("Json", "PostV1QuoteImagesGener
 call(post_v1_quote_images_edits, body=body("Json", "PostV1QuoteImagesEdits", IMAGE))
 call(post_v1_quote_videos_generations, body=models.PostV1QuoteVideosGenerationsJsonBody(**VIDEO))
 
-job = call(post_v1_compat_videos, body=body("Json", "PostV1CompatVideos", {**VIDEO, "callback_url": os.environ["CALLBACK_URL"]}))
-call(post_v1_quote_videos, body=body("Json", "PostV1QuoteVideos", VIDEO))
+job = call(post_v1_compat_videos, body=models.PostV1CompatVideosJsonBody(**VIDEO, callback_url=os.environ["CALLBACK_URL"]))
+call(post_v1_quote_videos, body=models.PostV1QuoteVideosJsonBody(**VIDEO))
 while job.status in ("queued", "in_progress"):
     time.sleep(0.2)
     job = call(get_v1_compat_videos_id, job.id)
@@ -96,7 +96,7 @@ deliveries = call(get_v1_webhooks_deliveries)
 call(post_v1_webhooks_deliveries_id_redeliver, deliveries.data[0].id)
 
 log = call(get_v1_generations, limit=10)
-generation = call(get_v1_generations_id, log.data[0].id)
+generation = call(get_v1_generations_id, log.data[-1].id)
 call(delete_v1_generations_id, generation.id)
 call(delete_v1_compat_videos_id, job.id)
 
