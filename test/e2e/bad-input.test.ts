@@ -227,12 +227,12 @@ describe("what is refused", () => {
       return data;
     };
     const fields: [string, string | Blob | readonly string[]][] = [
-      ...["", "0", "-1", "11", "1.5", "1e0", "NaN", "\u0663", "1 ", "9".repeat(400)].map(
+      ...["0", "-1", "11", "1.5", "1e0", "NaN", "\u0663", "1 ", "9".repeat(400)].map(
         (n): [string, string] => ["n", n],
       ),
-      ...["", "0", "61", "5s", "1e1", "AUTO"].map((seconds): [string, string] => ["seconds", seconds]),
-      ...["", "yes", "TRUE", "true"].map((audio): [string, string] => ["audio", audio]),
-      ...["", "AUTO", "a\0"].flatMap((value): [string, string][] =>
+      ...["0", "61", "5s", "1e1", "AUTO"].map((seconds): [string, string] => ["seconds", seconds]),
+      ...["yes", "TRUE", "true"].map((audio): [string, string] => ["audio", audio]),
+      ...["AUTO", "a\0"].flatMap((value): [string, string][] =>
         ["quality", "size", "response_format", "output_format"].map((name) => [name, value]),
       ),
       ["prompt", "a".repeat(20_001)],

@@ -80,7 +80,7 @@ function images(path: string): Endpoint {
       images: { values: inputs, alias: "image" },
       mask: { values: inputs },
       "mask[]": { values: inputs, alias: "mask" },
-      stream: { values: ["true", "1", '"true"'] },
+      stream: { values: ["1", '"true"'] },
     },
   };
 }

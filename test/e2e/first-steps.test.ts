@@ -168,8 +168,12 @@ describe.each(topologies)("first steps (%s)", (topology) => {
 
   test("the model list works with the SDK, ids with slashes included", async () => {
     const ids = [];
-    for await (const model of client.models.list()) ids.push(model.id);
+    for await (const model of client.models.list({ query: { type: "all" } })) ids.push(model.id);
     expect(ids).toEqual(expect.arrayContaining(["sandbox/chat", "sandbox/image", "openai/gpt-image-2"]));
+    const chats = [];
+    for await (const model of client.models.list()) chats.push(model.id);
+    expect(chats).toContain("sandbox/chat");
+    expect(chats).not.toContain("sandbox/image");
     expect((await client.models.retrieve("sandbox/image")).id).toBe("sandbox/image");
     expect((await call(router, "GET", "/v1/models/openai/gpt-image-2", { key: null })).status).toBe(200);
   });

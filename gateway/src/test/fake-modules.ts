@@ -214,6 +214,7 @@ export function fakeModules(keys: FakeKeys, stage: Stage): Module[] {
             bytesRoute(`/v1/${top}/videos/generations`),
           ]),
           get("/v1/generations"),
+          get("/v1/webhooks/deliveries"),
           get("/media/*"),
         ],
       },
