@@ -130,12 +130,12 @@ function cacheOf(seller: Seller, body: JsonObject, inputTokens: number) {
   const options = body["prompt_cache_options"];
   if (seller === "openai") {
     const long = isObject(options) && options["ttl"] === "12h";
-    return { written: inputTokens, writeRate: (long ? [5n, 2n] : [5n, 4n]) as Factor, longWrites: long };
+    return { written: inputTokens, writeRate: (long ? [5n, 2n] : [5n, 4n]) as Factor, hasLongWrites: long };
   }
   const marks = JSON.stringify([body["messages"], body["input"], body["cache_control"]]);
   if (!marks.includes('"cache_control"') && !isObject(body["cache_control"])) return undefined;
   const long = marks.includes('"ttl":"1h"');
-  return { written: inputTokens, writeRate: (long ? [2n, 1n] : [5n, 4n]) as Factor, longWrites: long };
+  return { written: inputTokens, writeRate: (long ? [2n, 1n] : [5n, 4n]) as Factor, hasLongWrites: long };
 }
 
 /**
