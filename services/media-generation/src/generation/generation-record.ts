@@ -12,6 +12,8 @@ import type { GenerationStore } from "./store.ts";
 
 const MOST_DUE = 100;
 const BUSY_RETRY_MS = 1_000;
+/** Orders in `#unrecorded`. Files of further orders stay until their retention ends. */
+const MOST_UNRECORDED = 1_000;
 
 export interface GenerationRecordOptions {
   readonly store: GenerationStore;
@@ -30,6 +32,11 @@ export interface GenerationRecordOptions {
 
 export class GenerationRecord implements RequestRecord<MediaKinds> {
   readonly #options: GenerationRecordOptions;
+  /**
+   * Orders with stored files whose end PostgreSQL did not confirm. Another process may have ended them before, and a client
+   * may have deleted them: then each round here deletes the files.
+   */
+  readonly #unrecorded = new Map<string, MediaOrder>();
 
   constructor(options: GenerationRecordOptions) {
     this.#options = options;
@@ -57,7 +64,11 @@ export class GenerationRecord implements RequestRecord<MediaKinds> {
   ): Promise<"recorded" | "passed"> {
     const { store, clock } = this.#options;
     const finishedAt = product?.finishedAt ?? clock.now();
-    const ended = await store.finish(order.id, ending, finishedAt, product);
+    const ended = await store.finish(order.id, ending, finishedAt, product).catch((error: unknown) => {
+      if (product !== undefined && this.#unrecorded.size < MOST_UNRECORDED)
+        this.#unrecorded.set(order.id, order);
+      throw error;
+    });
     if (ended !== undefined) {
       if (ending.kind === "released" || ended.deleted) await this.#discard(order);
       return "recorded";
@@ -87,6 +98,7 @@ export class GenerationRecord implements RequestRecord<MediaKinds> {
 
   async due(except: readonly string[]): Promise<Due<MediaKinds>[]> {
     const { store, leaseMs } = this.#options;
+    for (const order of this.#unrecorded.values()) await this.#discardUnlessPaid(order);
     return Promise.all((await store.claimDue(MOST_DUE, leaseMs, except)).map((one) => this.#dueOf(one)));
   }
 
@@ -117,6 +129,7 @@ export class GenerationRecord implements RequestRecord<MediaKinds> {
     try {
       const found = await this.#options.store.find(order.id);
       if (found?.ended == null) return;
+      this.#unrecorded.delete(order.id);
       if (found.ended.ending.kind === "released" || found.deleted) await this.#discard(order);
     } catch (error) {
       this.#options.events.notDiscarded(order.id, error);
