@@ -9,6 +9,7 @@ import { call } from "../e2e/http.ts";
 import { type Router, startRouter, type Topology } from "../e2e/topology.ts";
 import { type FuzzCase, fuzzCases, hangingCases } from "./fuzz-case.ts";
 import { judge } from "./judge-outcome.ts";
+import { RECEIVER } from "./known-values.ts";
 import { type Description, readDescription } from "./operations.ts";
 import { type Outcome, sendCase } from "./send-case.ts";
 import { World } from "./world.ts";
@@ -22,6 +23,7 @@ const MOST_PROBLEMS = 20;
 const RESOLVED_MS = 180_000;
 
 const ENV = {
+  WEBHOOK_PRIVATE_ORIGINS: RECEIVER,
   RATE_LIMIT_TEXT_PER_SECOND: "0",
   // Faults are requested at random: five in a row would close the model for requests without a fault.
   TEXT_BREAKER_FAILURES: "1000000",

@@ -64,6 +64,9 @@ const models: Readonly<Record<"text" | "image" | "video", Weighted>> = {
   ],
 };
 
+/** Origin of the only receiver of webhooks that the router accepts. It never answers. */
+export const RECEIVER = "http://127.0.0.1:9";
+
 const prompts = oneOf([
   [30, '"a lighthouse #tokens=4"'],
   [4, '"a lighthouse #fail"'],
@@ -122,6 +125,12 @@ const fields: Readonly<Record<string, fc.Arbitrary<string>>> = {
   prompt: prompts,
   messages,
   input: fc.oneof(content, messages),
+  callback_url: oneOf([
+    [6, JSON.stringify(`${RECEIVER}/hook`)],
+    [1, '"http://127.0.0.1:1/hook"'],
+    [1, '"a"'],
+    [1, '""'],
+  ]),
   size: oneOf([
     [4, '"auto"'],
     [2, '"1024x1024"'],

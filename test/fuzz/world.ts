@@ -28,6 +28,8 @@ export class World {
   readonly #deletedAt = new Map<string, number>();
   readonly #generations: string[] = [];
   readonly #files: string[] = [];
+  readonly #videos: string[] = [];
+  readonly #deliveries: string[] = [];
   readonly #strangeKeyIds: string[] = [];
 
   static async open({ dataDir }: Pick<Router, "dataDir">): Promise<World> {
@@ -90,15 +92,19 @@ export class World {
       "%F0%9F%98%80",
       "a".repeat(400),
     ];
-    const own = path.startsWith("/media")
-      ? this.#files
-      : path.startsWith("/v1/generations")
-        ? this.#generations
-        : path.includes("models")
-          ? ["sandbox/chat", "sandbox%2Fimage", "openai/gpt-image-1-mini"]
-          : this.#minted.map(({ id }) => id);
+    const own = this.#ownOf(path);
     const known = pick % 8 === 0 ? strange : pick % 8 === 1 ? this.#strangeKeyIds : own;
     return path.replaceAll(/\{\w+\}/g, some(known, "nope"));
+  }
+
+  /** Values that exist, for a path. */
+  #ownOf(path: string): readonly string[] {
+    if (path.startsWith("/media")) return this.#files;
+    if (path.startsWith("/v1/generations")) return this.#generations;
+    if (path.startsWith("/v1/compat/videos")) return this.#videos;
+    if (path.startsWith("/v1/webhooks")) return this.#deliveries;
+    if (path.includes("models")) return ["sandbox/chat", "sandbox%2Fimage", "openai/gpt-image-1-mini"];
+    return this.#minted.map(({ id }) => id);
   }
 
   /** Records the keys, generations and files in an answer. */
@@ -113,6 +119,11 @@ export class World {
     for (const [, file = ""] of text.matchAll(/\/media\/([^"\\]+)/g)) keep(this.#files, file);
     const ofRich = sent.authorization === `Bearer ${this.#secrets.get("rich")}`;
     if (ofRich && /^post \/v1\/compat\/(images|videos)/.test(name)) keep(this.#generations, requestId);
+    if (ofRich && name === "post /v1/compat/videos") keep(this.#videos, requestId);
+    if (ofRich && name === "get /v1/webhooks/deliveries") {
+      const { data } = JSON.parse(text) as { data: readonly { id: string }[] };
+      for (const { id } of data) keep(this.#deliveries, id);
+    }
   }
 
   #forget(id: string): void {

@@ -471,7 +471,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     file: LIFE,
     find: "      if (isMetered === true) {\n",
-    replace: "      if (metered === undefined) {\n",
+    replace: "      if (isMetered === undefined) {\n",
     what: "nobody looks for the bill of a part of a stream that another upstream goes on with",
     caught: { histories: 10_000, seed: 211 },
   },
