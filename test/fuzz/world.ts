@@ -14,6 +14,11 @@ interface MintedKey {
   readonly secret: string;
 }
 
+interface Job {
+  readonly id: string;
+  readonly status: string;
+}
+
 interface LearntFrom {
   readonly status: number;
   readonly text: string;
@@ -120,6 +125,12 @@ export class World {
     const ofRich = sent.authorization === `Bearer ${this.#secrets.get("rich")}`;
     if (ofRich && /^post \/v1\/compat\/(images|videos)/.test(name)) keep(this.#generations, requestId);
     if (ofRich && name === "post /v1/compat/videos") keep(this.#videos, requestId);
+    if (ofRich && /^get \/v1\/compat\/videos(\/\{id\})?$/.test(name)) {
+      // Most jobs fail on purpose. A finished one is chosen more often, because only it has content.
+      const answer = JSON.parse(text) as { data?: readonly Job[] } & Job;
+      const finished = (answer.data ?? [answer]).filter(({ status: state }) => state === "completed");
+      for (const { id } of finished) for (let times = 0; times < 10; times += 1) keep(this.#videos, id);
+    }
     if (ofRich && name === "get /v1/webhooks/deliveries") {
       const { data } = JSON.parse(text) as { data: readonly { id: string }[] };
       for (const { id } of data) keep(this.#deliveries, id);
