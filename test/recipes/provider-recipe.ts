@@ -11,7 +11,7 @@ const created = (name: string, text: string): Edit => ({
 
 const ADAPTER = `// The adapter of a recipe: one request, and one answer with links to its pictures.
 import { z } from "zod";
-import { madePictures } from "../made-pictures.ts";
+import { deliveredPictures } from "../delivered-pictures.ts";
 import type { Outbound } from "../outbound.ts";
 import type { ImageJob, MediaProvider, Progress } from "../provider.ts";
 import { ProviderError } from "../provider-error.ts";
@@ -39,13 +39,13 @@ export function createRecipeProvider({ apiKey, baseUrl, outbound }: RecipeOption
     if (answer.status !== 200) {
       throw http.failure("submit", answer, errorSchema.safeParse(answer.json()).data?.error);
     }
-    const pictures = madePictures(RECIPE, imagesSchema.safeParse(answer.json()).data?.images, job.count);
+    const pictures = deliveredPictures(RECIPE, imagesSchema.safeParse(answer.json()).data?.images, job.count);
     return { state: "succeeded", artifacts: pictures.map(({ url }) => ({ url, type: "image/png" })) };
   }
 
   return {
     name: RECIPE,
-    makes: { image: { mostAtOnce: 2, submit } },
+    kinds: { image: { mostAtOnce: 2, submit } },
     poll: async () => {
       throw new ProviderError("failed", "recipe: its jobs end with their submission", { accepted: true });
     },
