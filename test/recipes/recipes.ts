@@ -89,7 +89,11 @@ export function Recipe() {
         "const newAccount = ",
         'const recipe = lazyRouteComponent(() => import("./pages/account/recipe.tsx"), "Recipe");\n',
       ),
-      before("apps/console/src/app-router.tsx", '    open("/new-account"', '    open("/recipe", "Recipe", recipe),\n'),
+      before(
+        "apps/console/src/app-router.tsx",
+        '    open("/new-account"',
+        '    open("/recipe", "Recipe", recipe),\n',
+      ),
     ],
   },
   {
