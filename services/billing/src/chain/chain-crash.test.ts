@@ -2,7 +2,7 @@
 // proves the rows, and every acknowledged operation is among them.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -70,7 +70,11 @@ test(
       const stdio = ["ignore", "ignore", "inherit", "ipc"] as const;
       children.set(writer, spawn(process.execPath, [ENTRY], { env, stdio: [...stdio] }));
     };
-    for (let writer = 0; writer < WRITERS; writer += 1) start(writer);
+    for (let writer = 0; writer < WRITERS; writer += 1) {
+      // A writer can be killed before it opens its log.
+      await writeFile(logFile(writer), "");
+      start(writer);
+    }
 
     const reach = (steps: number) =>
       until(async () => (await countSteps(rig.pool)) >= steps, { timeoutMs: PATIENCE_MS });
