@@ -9,6 +9,9 @@ import pg from "pg";
  */
 export const OWN_TEMPLATES = "TEST_TEMPLATES";
 
+/** SQLSTATE `object_in_use`. */
+const STILL_IN_USE = "55006";
+
 export interface TestDatabase {
   readonly url: string;
   drop(): Promise<void>;
@@ -38,9 +41,21 @@ export async function testDatabase(
   });
   return {
     url: onDatabase(server, database),
-    drop: () =>
-      withAdmin(server, async (admin) => void (await admin.query(`DROP DATABASE ${database} WITH (FORCE)`))),
+    drop: () => withAdmin(server, (admin) => dropDatabase(admin, database)),
   };
+}
+
+/**
+ * Drops a database. PostgreSQL waits five seconds for connections that are just being closed; then they are cut. A
+ * client that is cut while it closes would fail the test, since nobody listens to its errors any more.
+ */
+async function dropDatabase(admin: pg.Client, database: string): Promise<void> {
+  try {
+    await admin.query(`DROP DATABASE ${database}`);
+  } catch (error) {
+    if ((error as { code?: string }).code !== STILL_IN_USE) throw error;
+    await admin.query(`DROP DATABASE ${database} WITH (FORCE)`);
+  }
 }
 
 async function createTemplate(
