@@ -40,34 +40,6 @@ async function expectFailure(sentence: RegExp, ...args: string[]): Promise<void>
   });
 }
 
-describe("allow-lists", () => {
-  const models = ["openai/*", "bfl/flux-2"];
-  test("are named when a key is minted, changed, and removed", async () => {
-    router.peers.catalog = {
-      version: "1",
-      models: [
-        { id: "openai/gpt-5", routes: [{ provider: "openai" }] },
-        { id: "bfl/flux-2", routes: [{ provider: "bfl" }] },
-      ],
-    };
-    const lists = ["--allow-models", models.join(", "), "--allow-providers", "openai"];
-    // The keys service watches the catalogue and learns of the models a moment later.
-    await until(async () => (await router.cli(...minting, ...lists)).code === 0, { timeoutMs: 60_000 });
-    const minted = await mint(...lists);
-    expect(minted).toMatchObject({ allowed_models: models, allowed_providers: ["openai"] });
-    const change = async (...named: string[]) => {
-      const changed = await router.json(...updating(minted.id, ...named));
-      return [changed.allowed_models, changed.allowed_providers];
-    };
-    expect(await change("--allow-providers", "bfl,openai")).toEqual([models, ["bfl", "openai"]]);
-    expect(await change("--all-models")).toEqual([null, ["bfl", "openai"]]);
-    expect(await change("--all-providers", "--allow-models", "*")).toEqual([["*"], null]);
-    await expectFailure(/No model matches "x\/\*"/, ...updating(minted.id, "--allow-models", "x/*"));
-    await expectFailure(/separated by commas/, ...updating(minted.id, "--allow-models", "*,"));
-    await expectFailure(/cannot be used with/, ...updating(minted.id, "--allow-models", "*", "--all-models"));
-  });
-});
-
 describe("key update", () => {
   test("changes what is named and prints the key as it is now", async () => {
     const { key: secret, ...minted } = await mint("--spend-limit", "5", "--period", "day");
@@ -177,5 +149,33 @@ describe("token issue", () => {
     for (const minutes of ["0", "6", "-1", "1.5", "x", "05"]) {
       await expectFailure(/from 1 to 5/, "token", "issue", "--account", account, "--minutes", minutes);
     }
+  });
+});
+
+describe("allow-lists", () => {
+  const models = ["openai/*", "bfl/flux-2"];
+  test("are named when a key is minted, changed, and removed", async () => {
+    router.peers.catalog = {
+      version: "1",
+      models: [
+        { id: "openai/gpt-5", routes: [{ provider: "openai" }] },
+        { id: "bfl/flux-2", routes: [{ provider: "bfl" }] },
+      ],
+    };
+    const lists = ["--allow-models", models.join(", "), "--allow-providers", "openai"];
+    // The keys service watches the catalogue and learns of the models a moment later.
+    await until(async () => (await router.cli(...minting, ...lists)).code === 0, { timeoutMs: 60_000 });
+    const minted = await mint(...lists);
+    expect(minted).toMatchObject({ allowed_models: models, allowed_providers: ["openai"] });
+    const change = async (...named: string[]) => {
+      const changed = await router.json(...updating(minted.id, ...named));
+      return [changed.allowed_models, changed.allowed_providers];
+    };
+    expect(await change("--allow-providers", "bfl,openai")).toEqual([models, ["bfl", "openai"]]);
+    expect(await change("--all-models")).toEqual([null, ["bfl", "openai"]]);
+    expect(await change("--all-providers", "--allow-models", "*")).toEqual([["*"], null]);
+    await expectFailure(/No model matches "x\/\*"/, ...updating(minted.id, "--allow-models", "x/*"));
+    await expectFailure(/separated by commas/, ...updating(minted.id, "--allow-models", "*,"));
+    await expectFailure(/cannot be used with/, ...updating(minted.id, "--allow-models", "*", "--all-models"));
   });
 });

@@ -97,7 +97,7 @@ test("no fail-over leads to a provider that the key does not allow", async () =>
   await start();
   first.script(refuses);
   const bound = await post("compat/chat/completions", hello, { providers: ["first"] });
-  expect([bound.status, asked()]).toEqual([429, [1, 0]]);
+  expect([bound.status, asked()]).toEqual([503, [1, 0]]);
   expect(bound.moves.at(-1)).toBe("release");
 });
 

@@ -213,11 +213,11 @@ interface Lists {
 
 function listsChange({ allowed_models: models, allowed_providers: providers }: Lists) {
   return {
-    ...(models === null && { models: { case: "allModels", value: true } as const }),
-    ...(models != null && { models: { case: "allowedModels", value: { names: [...models] } } as const }),
-    ...(providers === null && { providers: { case: "allProviders", value: true } as const }),
+    ...(models === null && { models: { case: "allModels" as const, value: true } }),
+    ...(models != null && { models: { case: "allowedModels" as const, value: { names: [...models] } } }),
+    ...(providers === null && { providers: { case: "allProviders" as const, value: true } }),
     ...(providers != null && {
-      providers: { case: "allowedProviders", value: { names: [...providers] } } as const,
+      providers: { case: "allowedProviders" as const, value: { names: [...providers] } },
     }),
   };
 }
