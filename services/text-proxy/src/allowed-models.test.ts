@@ -52,18 +52,21 @@ const ROUTES = [
   ["quote/responses", items],
 ] as const;
 
-test.each(ROUTES)("%s refuses a model that the key does not allow, before any hold (%#)", async (path, body) => {
-  await start();
-  for (const lists of [{ models: ["shared/chat-mini", "sandbox/*"] }, { providers: ["default"] }]) {
-    const refused = await post(path, body, lists);
-    expect(refused).toMatchObject({
-      status: 403,
-      body: { error: { type: "forbidden", code: "model_not_allowed", param: "model" } },
-      moves: [],
-    });
-  }
-  expect(asked()).toEqual([0, 0]);
-});
+test.each(ROUTES)(
+  "%s refuses a model that the key does not allow, before any hold (%#)",
+  async (path, body) => {
+    await start();
+    for (const lists of [{ models: ["shared/chat-mini", "sandbox/*"] }, { providers: ["default"] }]) {
+      const refused = await post(path, body, lists);
+      expect(refused).toMatchObject({
+        status: 403,
+        body: { error: { type: "forbidden", code: "model_not_allowed", param: "model" } },
+        moves: [],
+      });
+    }
+    expect(asked()).toEqual([0, 0]);
+  },
+);
 
 test("the id after the resolution of a bare name is compared", async () => {
   await start();

@@ -1,5 +1,5 @@
-// Guarantees of allow-lists over REST and RPC, with a real PostgreSQL: a list has the names of models or providers that
-// exist, is part of the key in each answer, and stays as it is until it is changed.
+// Guarantees of allow-lists over REST and RPC, with a real PostgreSQL. The catalogue has a model for each name of a list.
+// Each answer about the key has its lists. They remain unchanged until a change names them.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ServiceError } from "@gr/proto";
 import { KeyKind, type MintKeyRequestSchema, type UpdateKeyRequestSchema } from "@gr/proto/keys";

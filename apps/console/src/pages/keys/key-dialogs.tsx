@@ -189,14 +189,18 @@ export function EditKey({ apiKey, close }: DialogProps & { apiKey: KeyRecord }) 
   );
   const change = useAct({
     send: (fields: KeyFields) => {
-      const { spend_limit, spend_limit_period, allowed_models, allowed_providers, ...others } = bodyOf(fields);
+      const { spend_limit, spend_limit_period, allowed_models, allowed_providers, ...others } =
+        bodyOf(fields);
       const limits = {
         ...{ spend_limit, spend_limit_period },
         // An unchanged list may name a model that is gone, which a new list must not.
         ...(form.isDirty("allowed_models") && { allowed_models }),
         ...(form.isDirty("allowed_providers") && { allowed_providers }),
       };
-      return call("changeKey", { path: { account, id: apiKey.id }, body: { ...others, ...(apiKey.kind === "normal" && limits) } });
+      return call("changeKey", {
+        path: { account, id: apiKey.id },
+        body: { ...others, ...(apiKey.kind === "normal" && limits) },
+      });
     },
     changes: [["keys", account]],
     done: "The key is changed.",

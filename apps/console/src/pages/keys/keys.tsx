@@ -124,7 +124,9 @@ function KeyTable({ keys, mayChange, open }: TableProps) {
 
 /** The lists of a key in a few words; their names are in the title. */
 function Allowed({ of: { allowed_models: models, allowed_providers: providers } }: { of: KeyRecord }) {
-  const parts = [countOf(models, "model"), countOf(providers, "provider")].filter((part) => part !== undefined);
+  const parts = [countOf(models, "model"), countOf(providers, "provider")].filter(
+    (part) => part !== undefined,
+  );
   if (parts.length === 0) return null;
   return (
     <Text size="xs" c="dimmed" title={[...(models ?? []), ...(providers ?? [])].join(", ")}>

@@ -91,7 +91,8 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
       const accountId = accountOf(call);
       const { id: keyId = "" } = call.params;
       const before = await findKey(accountId, keyId, call.role);
-      const { name, kind, period, expiresAt, allowedModels, allowedProviders, defaultResponseFormat } = before;
+      const { name, kind, period, expiresAt, allowedModels, allowedProviders, defaultResponseFormat } =
+        before;
       const { key, secret } = await keys.mintKey({
         accountId,
         name,
