@@ -55,6 +55,7 @@ export async function startRouter(topology: Topology, options: RouterOptions = {
     env: {
       PATH: process.env["PATH"] ?? "",
       ...warmStart(),
+      ...allocatorSettings(),
       DATA_DIR: dataDir,
       PORT: String(await freePort()),
       SIMULATOR_PORT: String(await freePort()),
@@ -105,6 +106,12 @@ export async function startRouter(topology: Topology, options: RouterOptions = {
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** Settings of the C library's allocator that the bootstrap gives to each program. */
+function allocatorSettings(): Record<string, string> {
+  const all = Object.entries(process.env) as [name: string, value: string][];
+  return Object.fromEntries(all.filter(([name]) => name.startsWith("MALLOC_")));
 }
 
 function ready(child: ChildProcess, output: () => string): Promise<void> {
