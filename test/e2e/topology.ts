@@ -17,7 +17,8 @@ const entries: Record<Topology, string> = {
   "all-in-one": fileURLToPath(new URL("../../apps/all-in-one/src/main.ts", import.meta.url)),
   split: fileURLToPath(new URL("../../apps/all-in-one/src/split.ts", import.meta.url)),
 };
-const START_TIMEOUT_MS = 120_000;
+/** Ends only a router that hangs: the first start in a clone builds the console. */
+const START_TIMEOUT_MS = 540_000;
 const STOP_TIMEOUT_MS = 120_000;
 
 export interface Router {
