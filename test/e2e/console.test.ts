@@ -316,7 +316,10 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
       }
       const { key, secret } = (await owner.post(of("keys"), { name: "k", allowed_models: ["sandbox/chat"] }))
         .body;
-      const refused = await call(router, "POST", "/v1/compat/images/generations", { key: secret, body: image });
+      const refused = await call(router, "POST", "/v1/compat/images/generations", {
+        key: secret,
+        body: image,
+      });
       expect([refused.status, refused.body.error.code]).toEqual([403, "model_not_allowed"]);
       expect((await owner.ask("DELETE", of(`keys/${key.id}`))).status).toBe(204);
       expect((await owner.ask("DELETE", of(`keys/${copied.body.key.id}`))).status).toBe(204);
