@@ -147,7 +147,7 @@ describe.each(topologiesByDepth)("alerts (%s)", (topology) => {
     expect(shown.map(({ kind, key_id, webhook }) => [kind, key_id, webhook])).toEqual(
       Array(2).fill(["budget", created.body.key.id, "sent"]),
     );
-    expect(shown[1]?.["text"]).toBe('The key "capped" has spent 50 % of its budget: $0.0100 of $0.0200.');
+    expect(shown[1]?.["text"]).toBe('The key "capped" has spent 50 % of its budget: $0.01 of $0.02.');
   });
 
   test("a low balance and failures are reported to the page alone, where no other way is set", async () => {

@@ -5,7 +5,7 @@ import type { Reason } from "@gr/proto";
 import type { StatementComparison } from "@gr/proto/console";
 import type { Logger } from "@gr/runtime";
 import { Counter, Gauge, type Registry } from "prom-client";
-import type { AlertKind } from "./alerts/alert-rules.ts";
+import { type AlertKind, CROSSING_KINDS } from "./alert-kind.ts";
 import type { PaymentStatus } from "./payment-status.ts";
 
 const STRIPE_OUTCOMES = ["done", "repeated", "not_ours", "bad_signature", "failed"] as const;
@@ -17,7 +17,6 @@ export type IssuerFailure = (typeof ISSUER_FAILURES)[number];
 /** Proof of identity at a sign-in. */
 export type WayIn = (typeof WAYS_IN)[number];
 
-const ALERT_KINDS = ["low_balance", "budget", "failure_rate"] as const;
 const ALERT_WAYS = ["mail", "webhook"] as const;
 export type AlertWay = (typeof ALERT_WAYS)[number];
 
@@ -110,7 +109,7 @@ export function createConsoleEvents(
     labelNames: ["kind"],
     registers,
   });
-  for (const kind of ALERT_KINDS) alerts.inc({ kind }, 0);
+  for (const kind of CROSSING_KINDS) alerts.inc({ kind }, 0);
   const unsent = new Counter({
     name: "console_alert_failures_total",
     help: "Tries to send an alert that failed, by way",

@@ -102,7 +102,7 @@ test("one of several processes sends an alert, once, to owners and admins, and b
     {
       to: ["owner@example.com", "admin@example.com"],
       link: `https://console.example.com/accounts/${accountId}/alerts`,
-      text: expect.stringContaining("- The balance is $4.2000, below $5.0000."),
+      text: expect.stringContaining("- The balance is $4.20, below $5.00."),
     },
   ]);
   const [event] = sentEvents;
@@ -130,11 +130,7 @@ test("alerts of one moment share a mail, and each has an event", async () => {
   await startedProcess()();
   expect(mails).toHaveLength(1);
   expect(mails[0]?.subject).toMatch(/^3 alerts · /);
-  expect(mails[0]?.text.match(/\$\d\.0000, below/g)).toEqual([
-    "$3.0000, below",
-    "$2.0000, below",
-    "$1.0000, below",
-  ]);
+  expect(mails[0]?.text.match(/\$\d\.00, below/g)).toEqual(["$3.00, below", "$2.00, below", "$1.00, below"]);
   expect(sentEvents).toHaveLength(3);
 });
 

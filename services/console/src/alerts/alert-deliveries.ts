@@ -1,6 +1,6 @@
 // AlertDeliveries send the mails and webhooks of alerts. A row of the database assigns each to one process, which sends
-// it and then records it. A process that dies in between leaves a mail that may be sent twice, with one Message-ID, and
-// a webhook that media-generation accepts once.
+// it and then records it. If a process dies in between, another one sends again: a mail with the same Message-ID, and a
+// webhook that media-generation accepts once.
 import { type Reason, ServiceError } from "@gr/proto";
 import type { WebhookService } from "@gr/proto/webhooks";
 import type { Clock, ServiceClient } from "@gr/runtime";

@@ -2,10 +2,7 @@
 // once. It is reported again after a top-up, in a new period of a budget, or after an hour below the failure rate.
 // Pure: the store applies the decision.
 import type { Credits } from "@gr/money";
-
-export type AlertKind = "low_balance" | "budget" | "failure_rate" | "test";
-/** Kinds with thresholds. */
-type CrossingKind = Exclude<AlertKind, "test">;
+import type { AlertKind, CrossingKind } from "../alert-kind.ts";
 
 /** Requests of the last hour below which no rate is computed. */
 export const FEWEST_REQUESTS = 20;

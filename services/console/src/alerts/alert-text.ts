@@ -1,5 +1,6 @@
 // AlertText is the sentence of an alert, for mails and the history, and the event of its webhook.
-import type { AlertFacts, AlertKind } from "./alert-rules.ts";
+import type { AlertKind } from "../alert-kind.ts";
+import type { AlertFacts } from "./alert-rules.ts";
 
 export interface WrittenAlert {
   readonly kind: AlertKind;
@@ -9,10 +10,10 @@ export interface WrittenAlert {
 export function sentenceOf({ kind, facts }: WrittenAlert): string {
   switch (kind) {
     case "low_balance":
-      return `The balance is $${facts["balance"]}, below $${facts["threshold"]}.`;
+      return `The balance is ${dollars(facts["balance"])}, below ${dollars(facts["threshold"])}.`;
     case "budget": {
       const { key_name: name, percent, spent, spend_limit: limit } = facts;
-      return `The key "${name}" has spent ${percent} % of its budget: $${spent} of $${limit}.`;
+      return `The key "${name}" has spent ${percent} % of its budget: ${dollars(spent)} of ${dollars(limit)}.`;
     }
     case "failure_rate": {
       const { failed, ended, threshold } = facts;
@@ -21,6 +22,11 @@ export function sentenceOf({ kind, facts }: WrittenAlert): string {
     case "test":
       return "This is a test. Alerts of this account arrive in this way.";
   }
+}
+
+/** Cents, unless the last two of the four decimals are needed. */
+function dollars(usd: string | number | undefined): string {
+  return `$${String(usd).replace(/(\.\d\d)00$/, "$1")}`;
 }
 
 export function subjectOf(accountName: string, alerts: readonly WrittenAlert[]): string {

@@ -4,6 +4,7 @@ import { Badge, Button, Group, Stack, Table, Text, Title } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../../api/console-client.ts";
+import { moneyText } from "../../parts/figures/figure-text.ts";
 import { Time } from "../../parts/figures/figures.tsx";
 import { useAct } from "../../parts/forms/act.ts";
 import { Empty, Failure } from "../../parts/lists/page-states.tsx";
@@ -33,29 +34,47 @@ export function Alerts() {
         {settings.data && (
           <Group gap="xs">
             <SendTest settings={settings.data} />
-            <Button onClick={open}>{settings.data.is_set ? "Change alerts" : "Set up alerts"}</Button>
+            {settings.data.is_set && <Button onClick={open}>Change alerts</Button>}
           </Group>
         )}
       </Group>
       {settings.error && <Failure error={settings.error} retry={() => void settings.refetch()} />}
-      {settings.data && <Rules of={settings.data} />}
+      {settings.data?.is_set && <Rules of={settings.data} />}
       <PagedRows
         queryKey={["alerts", account]}
         read={(after, signal) =>
           call("listAlerts", { path: { account }, query: after === undefined ? {} : { after }, signal })
         }
         again={() => REFRESH_MS}
-        empty={
-          <Empty title="No alerts in the last 90 days">
-            An alert reports a low balance, a key that has spent 50, 80 or 100 % of its budget, or many failed
-            requests. {isAdmin ? "Set the thresholds above." : "An admin of the account sets the thresholds."}
-          </Empty>
-        }
+        empty={<NoAlerts isSet={settings.data?.is_set} open={open} />}
       >
         {(alerts) => <History alerts={alerts} />}
       </PagedRows>
       {isOpen && settings.data && <AlertSettingsDialog settings={settings.data} close={close} />}
     </Stack>
+  );
+}
+
+/** @param isSet undefined if the role of the member does not include the settings */
+function NoAlerts({ isSet, open }: { isSet: boolean | undefined; open: () => void }) {
+  if (isSet === false) {
+    return (
+      <Empty title="Know before requests are refused">
+        <Stack align="center">
+          <Text size="sm">
+            Suggested: when the balance is below $5, when a key has spent 80 and 100 % of its budget, and when
+            20 % of an hour's requests have failed.
+          </Text>
+          <Button onClick={open}>Set up alerts</Button>
+        </Stack>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="No alerts in the last 90 days">
+      A crossed threshold is shown here.
+      {isSet === undefined && " An admin of the account sets the thresholds."}
+    </Empty>
   );
 }
 
@@ -78,7 +97,7 @@ function SendTest({ settings }: { settings: AlertSettingsRecord }) {
 function Rules({ of: settings }: { of: AlertSettingsRecord }) {
   const { low_balance, budget_percents, failure_percent, by_mail, webhook_url, recipients } = settings;
   const rules = [
-    low_balance === null ? undefined : `Balance below $${low_balance}`,
+    low_balance === null ? undefined : `Balance below ${moneyText(low_balance)}`,
     budget_percents.length === 0 ? undefined : `Budgets of keys at ${budget_percents.join(", ")} %`,
     failure_percent === null ? undefined : `${failure_percent} % of an hour's requests failed`,
   ].filter((rule) => rule !== undefined);
