@@ -45,7 +45,10 @@ import { mediaRoute } from "./storage/media-routes.ts";
 import type { MediaStorage } from "./storage/media-storage.ts";
 import { videoOf, videoSchema } from "./videos/video-object.ts";
 import { videoRoutes } from "./videos/video-routes.ts";
+import { accountRoutes } from "./webhooks/account-routes.ts";
+import type { Callbacks } from "./webhooks/callbacks.ts";
 import { type DeliveryRouteDeps, deliveryRoutes } from "./webhooks/delivery-routes.ts";
+import type { ReceiverStore } from "./webhooks/receiver-store.ts";
 
 /** Size limit of a JSON body, in bytes. */
 const MAX_BODY_BYTES = 50 * 1024 * 1024;
@@ -53,7 +56,9 @@ const MAX_BODY_BYTES = 50 * 1024 * 1024;
 /** Pause before a look at a running generation. */
 const LOOK_AFTER_SECONDS = { image: "2", video: "5" } as const;
 
-export interface RestDeps extends AcceptDeps, LogDeps, DeliveryRouteDeps {
+export interface RestDeps extends Omit<AcceptDeps, "callbacks">, LogDeps, DeliveryRouteDeps {
+  readonly callbacks: Callbacks;
+  readonly receivers: ReceiverStore;
   readonly storage: MediaStorage;
   readonly events: GenerationEvents;
   readonly work: MediaWork;
@@ -81,7 +86,7 @@ export function mediaGenerationRest(deps: RestDeps): RestApi {
     bodies,
     routes: [
       ...[...generations, ...quotes, ...videos],
-      ...[...logRoutes(deps), ...deliveryRoutes(deps), mediaRoute(deps.storage)],
+      ...[...logRoutes(deps), ...deliveryRoutes(deps), ...accountRoutes(deps), mediaRoute(deps.storage)],
     ],
   };
 }

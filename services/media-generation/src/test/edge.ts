@@ -16,6 +16,9 @@ export const KEY_HEADER = "x-test-key";
 /** Names another account. */
 export const ACCOUNT_HEADER = "x-test-account";
 
+/** Present: the client has a management key. */
+export const MANAGEMENT_HEADER = "x-test-management";
+
 /** Default response_format of the client's key. */
 export const FORMAT_HEADER = "x-test-response-format";
 /** A stop waits for running requests. */
@@ -38,6 +41,7 @@ export const edgeModule: Module = defineModule({
         ...(typeof keyId === "string" ? { keyId } : {}),
         ...(typeof accountId === "string" ? { accountId } : {}),
         ...(responseFormat === undefined ? {} : { responseFormat }),
+        ...(MANAGEMENT_HEADER in request.headers ? { kind: "management" } : {}),
       };
       waiting.add(request.id);
       reply.raw.once("close", () => waiting.delete(request.id));
@@ -48,6 +52,7 @@ export const edgeModule: Module = defineModule({
       { prefix: "/v1/quote" },
       { prefix: "/v1/generations" },
       { prefix: "/v1/webhooks" },
+      { prefix: "/v1/account" },
       { prefix: "/media" },
     ]);
     return {
