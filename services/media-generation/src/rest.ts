@@ -20,6 +20,7 @@ import {
 } from "@gr/runtime";
 import type { FastifyReply } from "fastify";
 import { DESCRIBED_EVENTS, type ImageEventName } from "./answer/image-events.ts";
+import { ImageStream } from "./answer/image-stream.ts";
 import { mediaAnswerSchema } from "./answer/media-answer.ts";
 import { sendText } from "./answer/send-text.ts";
 import type { GenerationEvents } from "./generation/events.ts";
@@ -196,7 +197,9 @@ async function answerRequest(
   const { caller: principal, http, reply } = request;
   const { parts, sender } = await readRequest(bodies, asked, path, request);
   if (prefersAsync(http.headers)) {
-    const accepted = await acceptMedia(deps, asked, { ...parts, left: NEVER }, sender);
+    // Nobody reads a stream.
+    const fields = { ...parts.fields, stream: false };
+    const accepted = await acceptMedia(deps, asked, { ...parts, fields, left: NEVER }, sender);
     return "answer" in accepted ? sendFinished(accepted, reply) : accept(deps, principal, accepted, reply);
   }
   refuseCallback(parts.fields);
@@ -204,11 +207,18 @@ async function answerRequest(
   const waits = { ...sender, gone: () => reply.raw.destroyed, asynchronous: false };
   return deps.memory.during(principal.accountId, () =>
     unlessLeft(left, reply, async () => {
-      const events = parts.fields.stream === true ? eventsOf(path) : undefined;
-      const finished = await parts.allowance.during(() =>
-        generateMedia(deps, asked, { ...parts, left, events }, waits),
-      );
-      return finished === undefined ? reply.hijack() : sendFinished(finished, reply);
+      const stream =
+        parts.fields.stream === true ? new ImageStream(eventsOf(path), reply, deps.clock) : undefined;
+      const incoming = { ...parts, left, stream };
+      try {
+        const finished = await parts.allowance.during(() => generateMedia(deps, asked, incoming, waits));
+        if (finished === undefined) return reply.hijack();
+        const { answer } = finished;
+        return stream?.begun && "pieces" in answer ? stream.finish(answer) : sendFinished(finished, reply);
+      } catch (error) {
+        if (!stream?.begun) throw error;
+        return stream.fail(error);
+      }
     }),
   );
 }
