@@ -348,6 +348,40 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
     expect((await rename(owner, "Demo")).status).toBe(204);
   });
 
+  test("an admin sets the form of answers without a response_format, and requests of the account follow it", async () => {
+    const developer = await join("formats@example.com", "developer");
+    const settings = (browser: Browser, body: object) => browser.ask("PATCH", of("settings"), { body });
+    const wanted = { default_response_format: "b64_json" };
+    expect((await owner.get(of("settings"))).body).toEqual({ default_response_format: null });
+    expect((await settings(developer, wanted)).body.error.code).toBe("role_required");
+    const bad = await settings(owner, { default_response_format: "png" });
+    expect([bad.status, bad.body.error.param]).toEqual([400, "default_response_format"]);
+    expect((await settings(owner, wanted)).status).toBe(204);
+    expect((await developer.get(of("settings"))).body).toEqual(wanted);
+    const minted = await owner.ask("POST", of("keys"), { body: { name: "pictures" } });
+    const image = { model: "sandbox/image", prompt: "a fox" };
+    const { body } = await call(router, "POST", "/v1/compat/images/generations", {
+      key: minted.body.secret,
+      body: image,
+    });
+    expect(Object.keys(body.data[0])).toEqual(["b64_json"]);
+    const [entry] = (await owner.get(of("audit?limit=2"))).body.data.slice(-1);
+    expect(entry).toMatchObject({
+      action: "account.settings_changed",
+      detail: { setting: "default_response_format", from: "url", to: "b64_json" },
+    });
+    expect((await settings(owner, { default_response_format: null })).status).toBe(204);
+  });
+
+  test("a rotated key keeps its default response_format", async () => {
+    const body = { name: "base64", default_response_format: "b64_json" };
+    const { body: minted } = await call(router, "POST", "/v1/api-keys", { key: router.managementKey, body });
+    const rotated = await owner.ask("POST", of(`keys/${minted.id}/rotate`), { body: { overlap_hours: 0 } });
+    const { body: keys } = await call(router, "GET", "/v1/api-keys", { key: router.managementKey });
+    const copy = keys.data.find(({ id }: { id: string }) => id === rotated.body.key.id);
+    expect(copy.default_response_format).toBe("b64_json");
+  });
+
   test("a web token names the person whom it was issued to, by whom Idempotency-Keys are told apart", async () => {
     const developer = await join("tokens@example.com", "developer");
     const personIn = async (browser: Browser) => {

@@ -87,12 +87,13 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
       const accountId = accountOf(call);
       const { id: keyId = "" } = call.params;
       const before = await findKey(accountId, keyId, call.role);
-      const { name, kind, period, expiresAt } = before;
+      const { name, kind, period, expiresAt, defaultResponseFormat } = before;
       const { key, secret } = await keys.mintKey({
         accountId,
         name,
         kind,
         period,
+        defaultResponseFormat,
         ...spendLimitFields(spendLimitOf(before)),
         ...(expiresAt === undefined ? {} : { expiresAt }),
       });
