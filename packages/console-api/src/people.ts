@@ -49,7 +49,9 @@ export const responseFormat = z.enum(["url", "b64_json", "b64_ephemeral"], {
 export const accountSettings = z.strictObject({
   default_response_format: responseFormat
     .nullable()
-    .describe("response_format of image and video requests without one, for keys without a default; null = url"),
+    .describe(
+      "response_format of image and video requests without one, for keys without a default; null = url",
+    ),
 });
 
 /** Address of the issuer's page, which redirects back to `/sign-in/oidc` with its answer in the query. */
