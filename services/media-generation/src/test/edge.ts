@@ -21,6 +21,8 @@ export const MANAGEMENT_HEADER = "x-test-management";
 
 /** Default response_format of the client's key. */
 export const FORMAT_HEADER = "x-test-response-format";
+/** JSON of the allow-lists of the client's key. */
+export const ALLOWED_HEADER = "x-test-allowed";
 /** A stop waits for running requests. */
 const LONGEST_REQUEST_MS = 600_000;
 
@@ -35,6 +37,7 @@ export const edgeModule: Module = defineModule({
     const app = createHttpApp({ log, requestId: () => randomUUID() });
     app.addHook("onRequest", async (request, reply) => {
       const { [KEY_HEADER]: keyId, [ACCOUNT_HEADER]: accountId, [FORMAT_HEADER]: format } = request.headers;
+      const lists = request.headers[ALLOWED_HEADER];
       const responseFormat = RESPONSE_FORMATS.find((known) => known === format);
       request.principal = {
         ...caller,
@@ -42,6 +45,7 @@ export const edgeModule: Module = defineModule({
         ...(typeof accountId === "string" ? { accountId } : {}),
         ...(responseFormat === undefined ? {} : { responseFormat }),
         ...(MANAGEMENT_HEADER in request.headers ? { kind: "management" } : {}),
+        ...(typeof lists === "string" ? { allowed: JSON.parse(lists) } : {}),
       };
       waiting.add(request.id);
       reply.raw.once("close", () => waiting.delete(request.id));
