@@ -1,5 +1,5 @@
-// The clients of services that other services call: batched billing, the log of text requests, and the live copy of the
-// catalogue.
+// The clients of services that other services call: batched billing, the log of text requests, the live copy of the
+// catalogue, and reports of the health of routes.
 export {
   type Billing,
   type CaptureRequest,
@@ -15,6 +15,13 @@ export {
   ReleaseReason,
 } from "./billing.ts";
 export { type CatalogCopy, createCatalogCopy } from "./catalog-copy.ts";
+export {
+  type AttemptResult,
+  createRouteHealth,
+  RouteCondition,
+  type RouteHealth,
+  type RouteStateInit,
+} from "./route-health.ts";
 export {
   createTextLog,
   TextApi,
