@@ -3,6 +3,7 @@ import type { BillingReportService, BillingService, TextLogService } from "@gr/p
 import type { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import type { KeysService } from "@gr/proto/keys";
 import type { MediaGenerationService } from "@gr/proto/media";
+import type { RouteHealthService } from "@gr/proto/routes";
 import type { WebhookService } from "@gr/proto/webhooks";
 import type { Clock, ServiceClient } from "@gr/runtime";
 import type { AlertStore } from "./alerts/alert-store.ts";
@@ -44,6 +45,7 @@ export interface ConsoleDeps {
   readonly texts: ServiceClient<typeof TextLogService>;
   readonly catalog: ServiceClient<typeof CatalogService>;
   readonly catalogOperator: ServiceClient<typeof CatalogOperatorService>;
+  readonly routeHealth: ServiceClient<typeof RouteHealthService>;
   readonly modelKinds: ModelKinds;
   readonly signIns: SignInStore;
   readonly challenges: Challenges;
