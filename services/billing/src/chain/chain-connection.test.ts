@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Id } from "@gr/ledger";
 import { DatabaseAddress, until } from "@gr/testing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { chainProblems, stepsOfHold } from "../test/chain-checker-store.ts";
+import { chainProblems, stepsOfHold } from "../test/chain/chain-checker-store.ts";
 import {
   budget,
   ChainRig,
@@ -15,7 +15,7 @@ import {
   opening,
   place,
   release,
-} from "../test/chain-rig.ts";
+} from "../test/chain/chain-rig.ts";
 import { THURSDAY } from "../test/start-billing.ts";
 import { bucketOf } from "./bucket.ts";
 import { startCold, storeState } from "./state-store.ts";
