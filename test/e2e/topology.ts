@@ -17,7 +17,8 @@ const entries: Record<Topology, string> = {
   "all-in-one": fileURLToPath(new URL("../../apps/all-in-one/src/main.ts", import.meta.url)),
   split: fileURLToPath(new URL("../../apps/all-in-one/src/split.ts", import.meta.url)),
 };
-const START_TIMEOUT_MS = 120_000;
+/** Ends only a router that hangs: the first start in a clone builds the console. */
+const START_TIMEOUT_MS = 540_000;
 const STOP_TIMEOUT_MS = 120_000;
 
 export interface Router {
@@ -55,6 +56,7 @@ export async function startRouter(topology: Topology, options: RouterOptions = {
     env: {
       PATH: process.env["PATH"] ?? "",
       ...warmStart(),
+      ...allocatorSettings(),
       DATA_DIR: dataDir,
       PORT: String(await freePort()),
       SIMULATOR_PORT: String(await freePort()),
@@ -105,6 +107,12 @@ export async function startRouter(topology: Topology, options: RouterOptions = {
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** Settings of the C library's allocator that the bootstrap gives to each program. */
+function allocatorSettings(): Record<string, string> {
+  const all = Object.entries(process.env) as [name: string, value: string][];
+  return Object.fromEntries(all.filter(([name]) => name.startsWith("MALLOC_")));
 }
 
 function ready(child: ChildProcess, output: () => string): Promise<void> {
