@@ -174,6 +174,20 @@ CREATE TABLE deposit (
   CONSTRAINT deposit_pkey PRIMARY KEY (id)
 );
 
+-- Reports of payments. A deposit or refund counts by its step alone.
+CREATE TABLE deposit_report (
+  account_id uuid NOT NULL,
+  id uuid NOT NULL,
+  credits bigint NOT NULL,
+  created_at bigint NOT NULL,
+  changed_at bigint NOT NULL,
+  bucket integer NOT NULL,
+  status deposit_status NOT NULL,
+  source text NOT NULL,
+  CONSTRAINT deposit_report_credits_check CHECK (credits > 0),
+  CONSTRAINT deposit_report_pkey PRIMARY KEY (bucket, id)
+);
+
 -- The journal. Each row is one transfer in each ledger; the view posting shows both sides.
 CREATE TABLE entry (
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
@@ -317,7 +331,7 @@ CREATE TABLE step (
   CONSTRAINT step_pkey PRIMARY KEY (bucket, account_id, seq)
 );
 
--- The steps that a reader has applied: those whose transaction is visible in the snapshot.
+-- The position of a reader: it has applied the steps of all transactions that are visible in the snapshot.
 CREATE TABLE step_cursor (
   bucket integer NOT NULL,
   reader text NOT NULL,

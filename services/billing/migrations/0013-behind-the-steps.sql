@@ -9,7 +9,7 @@ CREATE TABLE step_cursor (
 ) WITH (fillfactor = 50);
 INSERT INTO step_cursor (bucket, reader, seen)
   SELECT b, reader, '3:3:' FROM generate_series(0, 255) b, unnest(ARRAY['sums', 'holds']) reader;
-COMMENT ON TABLE step_cursor IS 'The steps that a reader has applied: those whose transaction is visible in the snapshot.';
+COMMENT ON TABLE step_cursor IS 'The position of a reader: it has applied the steps of all transactions that are visible in the snapshot.';
 
 CREATE TABLE budget_number (
   account_id uuid NOT NULL,
@@ -62,6 +62,19 @@ CREATE TABLE open_hold (
 ) WITH (fillfactor = 70);
 CREATE INDEX open_hold_due ON open_hold (service, deadline_at);
 COMMENT ON TABLE open_hold IS 'Candidates for resolvers and lists. The steps decide whether a hold is open.';
+
+CREATE TABLE deposit_report (
+  account_id uuid NOT NULL,
+  id         uuid NOT NULL,
+  credits    bigint NOT NULL CHECK (credits > 0),
+  created_at bigint NOT NULL,
+  changed_at bigint NOT NULL,
+  bucket     integer NOT NULL,
+  status     deposit_status NOT NULL,
+  source     text NOT NULL,
+  PRIMARY KEY (bucket, id)
+);
+COMMENT ON TABLE deposit_report IS 'Reports of payments. A deposit or refund counts by its step alone.';
 
 -- No installation has written a state before this column.
 ALTER TABLE account_state ADD COLUMN adjusted bigint NOT NULL DEFAULT 0;

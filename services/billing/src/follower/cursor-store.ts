@@ -14,7 +14,7 @@ export interface Position {
 export const IN_RANGE =
   "s.bucket = ANY ($1::int[]) AND (s.tx >= $2 AND s.tx < $3 OR s.tx = ANY ($4::bigint[]))";
 
-/** The indexes of transactions and of the key, whatever the statistics of a growing table are. */
+/** Plans by index, also while the statistics of a growing table are old. */
 const PLANNER = "SET LOCAL enable_seqscan = off; SET LOCAL jit = off";
 
 const PEEK = `SELECT array_agg(bucket) AS buckets, seen::text AS seen, pg_current_snapshot()::text AS now
