@@ -415,7 +415,7 @@ CREATE INDEX step_credit ON step USING btree (bucket, account_id, seq) WHERE kin
 
 CREATE INDEX step_late ON step USING btree (bucket, id) WHERE kind = 8;
 
-CREATE INDEX step_tx ON step USING brin (tx) WITH (pages_per_range='16', autosummarize='on');
+CREATE INDEX step_tx ON step USING btree (tx);
 
 CREATE INDEX text_request_of_account ON text_request USING btree (account_id, began_at, id);
 

@@ -71,6 +71,20 @@ export const MUTANTS_OF_CHAIN: readonly Mutant[] = [
   },
   {
     file: CONNECTION,
+    find: "age < CONFIRMED_FOR_MS && ",
+    replace: "",
+    what: "a customer who has paid in another process is refused for ever",
+    caught: { test: TEST, name: "is refused without a statement for a second" },
+  },
+  {
+    file: `${CHAIN}/account-work.ts`,
+    find: "outcome.refusal?.inFlight === false && isYoung",
+    replace: "(outcome.refusal?.inFlight === false || isYoung)",
+    what: "a repeated place, or one that waits for other holds, is refused by old memory",
+    caught: { test: TEST, name: "is read at once if one of them may be a repeat" },
+  },
+  {
+    file: CONNECTION,
     find: "    if (asked.size === 0) return false;\n",
     replace: "    if (asked.size >= 0) return false;\n",
     what: "a repeated request with a used key is refused for its money",

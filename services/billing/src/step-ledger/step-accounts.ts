@@ -4,7 +4,7 @@ import type { Account, BudgetDefinition, Id, Outcome } from "@gr/ledger";
 import { type Clock, inTransaction, type Pool } from "@gr/runtime";
 import { type AccountStore, noAccount } from "../accounts/account-store.ts";
 import type { Adjustment, AdjustmentStore } from "../accounts/adjustment-store.ts";
-import { type Deposit, depositEntry } from "../accounts/deposit.ts";
+import { depositEntry } from "../accounts/deposit.ts";
 import type { Spender } from "../accounts/spender.ts";
 import type { ChainOperation } from "../chain/chain-operation.ts";
 import type { AccountReader } from "../reads/account-reader.ts";
