@@ -47,6 +47,8 @@ export const errorTable = {
   invalid_credentials: { ...unauthorized, code: "invalid_credentials" },
   /** The operator suspended the account: it may not spend until the suspension is lifted. */
   account_suspended: { ...forbidden, code: "account_suspended" },
+  /** The allow-lists of the API key exclude the model, or all its providers. */
+  model_not_allowed: { ...forbidden, code: "model_not_allowed", retry: "never" },
   email_not_verified: { ...forbidden, code: "email_not_verified" },
   /** Steps that are as sensitive as a password need a fresh session. */
   session_too_old: { ...forbidden, code: "session_too_old" },
@@ -78,6 +80,8 @@ export const errorTable = {
   },
   /** A delivery of a webhook. */
   delivery_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
+  /** A default receiver of webhooks. */
+  receiver_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
   account_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
   person_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
   passkey_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
@@ -152,6 +156,13 @@ export const errorTable = {
     status: 409,
     type: "invalid_request_error",
     code: "too_many_keys",
+    retry: "never",
+  },
+  too_many_receivers: {
+    rpc: Code.FailedPrecondition,
+    status: 409,
+    type: "invalid_request_error",
+    code: "too_many_receivers",
     retry: "never",
   },
   /** An account always has an owner. */

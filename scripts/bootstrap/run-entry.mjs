@@ -9,11 +9,8 @@ import { BIN, CACHE, ROOT } from "./layout.mjs";
 import { exitCodeOf, onStopSignal } from "./stop-signals.mjs";
 
 const SAME_STOP_MS = 500;
-/**
- * The C library of Linux keeps a heap for each thread that makes pictures, and gives none back: two are enough. Blocks of
- * 128 KiB and more have mappings of their own, which end with the block; without the setting they end up in the heaps.
- */
-const ALLOCATOR = { MALLOC_ARENA_MAX: "2", MALLOC_MMAP_THRESHOLD_: "131072" };
+/** The C library of Linux keeps a heap for each thread that makes pictures, and gives none back: two are enough. */
+const MALLOC_ARENA_MAX = "2";
 const FOLLOW_PARENT = new URL("./follow-parent.mjs", import.meta.url).href;
 
 /** Resolves with the exit code of the entry. */
@@ -53,5 +50,5 @@ function entryEnv(node) {
   const compileCache = path.join(CACHE, "compile-cache");
   mkdirSync(compileCache, { recursive: true });
   const PATH = [path.dirname(node), BIN, process.env.PATH ?? ""].join(path.delimiter);
-  return { NODE_COMPILE_CACHE: compileCache, ...ALLOCATOR, ...process.env, PATH };
+  return { NODE_COMPILE_CACHE: compileCache, MALLOC_ARENA_MAX, ...process.env, PATH };
 }

@@ -17,6 +17,8 @@ const entries: Record<Topology, string> = {
   "all-in-one": fileURLToPath(new URL("../../apps/all-in-one/src/main.ts", import.meta.url)),
   split: fileURLToPath(new URL("../../apps/all-in-one/src/split.ts", import.meta.url)),
 };
+/** Settings of the C library's allocator, as `npm start` and the bootstrap have them. */
+const ALLOCATOR = { MALLOC_ARENA_MAX: "2", MALLOC_MMAP_THRESHOLD_: "131072" };
 /** Ends only a router that hangs: the first start in a clone builds the console. */
 const START_TIMEOUT_MS = 540_000;
 const STOP_TIMEOUT_MS = 120_000;
@@ -56,7 +58,7 @@ export async function startRouter(topology: Topology, options: RouterOptions = {
     env: {
       PATH: process.env["PATH"] ?? "",
       ...warmStart(),
-      ...allocatorSettings(),
+      ...ALLOCATOR,
       DATA_DIR: dataDir,
       PORT: String(await freePort()),
       SIMULATOR_PORT: String(await freePort()),
@@ -107,12 +109,6 @@ export async function startRouter(topology: Topology, options: RouterOptions = {
       await rm(dataDir, { recursive: true, force: true });
     },
   };
-}
-
-/** Settings of the C library's allocator that the bootstrap gives to each program. */
-function allocatorSettings(): Record<string, string> {
-  const all = Object.entries(process.env) as [name: string, value: string][];
-  return Object.fromEntries(all.filter(([name]) => name.startsWith("MALLOC_")));
 }
 
 function ready(child: ChildProcess, output: () => string): Promise<void> {

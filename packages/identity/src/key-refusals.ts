@@ -22,8 +22,14 @@ export function normalKey(principal: object | null): Principal {
   const caller = principal as Principal | null;
   if (caller === null) throw missingKey();
   if (caller.kind !== "management") return caller;
-  const message = "A management key can only be used on /v1/api-keys; use a normal API key here.";
+  const message =
+    "A management key can only be used on /v1/api-keys and /v1/account; use a normal API key here.";
   throw new ServiceError("wrong_key_kind", message);
+}
+
+/** Returns the principal of a normal key or a web token; null for a client without one. @throws as normalKey */
+export function optionalKey(principal: object | null): Principal | null {
+  return principal === null ? null : normalKey(principal);
 }
 
 /** Returns the principal of a management key. @throws ServiceError invalid_api_key, wrong_key_kind */

@@ -1,5 +1,6 @@
 // Guarantees of GET /v1/models and its compat variant, over HTTP as from the gateway.
 
+import type { AllowLists } from "@gr/identity";
 import { ManualClock, until } from "@gr/testing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import OpenAI from "openai";
@@ -149,11 +150,19 @@ describe("GET /v1/models", () => {
           tiers: expect.arrayContaining([
             { quality: "high", sizes: ["1536x1024", "1024x1536"], max_pixels: null, tokens: 5_488 },
           ]),
-          ...{ input_image: 1_536, other_input: 64, other_output: 0 },
+          ...{ input_image: 1_536, other_input: 64, other_output: 0, partial_image: 100 },
         },
       },
       capabilities: ["text-to-image"],
-      supported_parameters: ["prompt", "quality", "size", "n", "output_format", "response_format"],
+      supported_parameters: [
+        "prompt",
+        "quality",
+        "size",
+        "n",
+        "output_format",
+        "response_format",
+        "partial_images",
+      ],
       sizes: ["1024x1024", "1536x1024", "1024x1536"],
       custom_size: {
         ...{ edge_multiple: 16, min_edge: null, max_edge: 3_840 },
@@ -303,6 +312,31 @@ describe("the compat paths", () => {
     expect(await ids("/v1/compat/models?type=all")).toEqual(all);
     expect(await ids("/v1/models?type=all")).toEqual(all);
     expect(await ids("/v1/compat/models?type=text&limit=1")).toEqual(["vendor/chat"]);
+  });
+});
+
+describe("a key with allow-lists", () => {
+  const idsFor = async (path: string, allowed: AllowLists) => {
+    const response = await world.getAs(path, allowed);
+    expect(response.status).toBe(200);
+    return modelList.parse(await response.json()).data.map(({ id }) => id);
+  };
+
+  test("lists the models that it may use, under the same filters", async () => {
+    const models = ["vendor/chat", "sandbox/image-*"];
+    const images = SANDBOX.filter((id) => id !== "sandbox/image");
+    expect(await idsFor("/v1/compat/models", { models })).toEqual(["vendor/chat"]);
+    expect(await idsFor("/v1/models", { models })).toEqual(images);
+    expect(await idsFor("/v1/models?type=all&limit=1", { models })).toEqual(images.slice(0, 1));
+    expect(await idsFor("/v1/compat/models?free=true", { models })).toEqual([]);
+    expect(await idsFor("/v1/models", { providers: ["openai"] })).toEqual([...OPENAI, ...SANDBOX]);
+    expect(await idsFor("/v1/models?type=all", { providers: ["nobody"] })).toEqual([]);
+    expect(await ids("/v1/compat/models")).toEqual(["vendor/chat", "vendor/chat:free"]);
+  });
+
+  test("finds each single model, as everybody does", async () => {
+    const response = await world.getAs("/v1/compat/models/vendor/chat", { models: ["openai/*"] });
+    expect(response.status).toBe(200);
   });
 });
 

@@ -64,6 +64,16 @@ describe("a model", () => {
     expect(both?.capabilities).toContain("image-edit");
   });
 
+  test("has partial images only where a provider of it sends them", () => {
+    const streaming = image("openai", "fal");
+    streaming.supportedParameters.push("partial_images");
+    const withPartials = (providers: string) =>
+      shown(streaming, providers)?.supportedParameters.includes("partial_images");
+    expect(withPartials("openai/image,openai/image-input,fal/image,fal/image-input")).toBe(true);
+    expect(withPartials("openai/image")).toBe(true);
+    expect(withPartials("fal/image,fal/image-input")).toBe(false);
+  });
+
   test("that makes nothing from words alone is not offered where no image can be brought", () => {
     const edit = model(ModelKind.IMAGE, ["image-edit", "mask"], "bfl");
     expect(shown(edit, "bfl/image")).toBeUndefined();

@@ -11,10 +11,18 @@ import { spenderOf } from "./spender.ts";
 
 export type NewKey = Pick<
   ApiKey,
-  "accountId" | "name" | "kind" | "spendLimit" | "period" | "expiresAt" | "responseFormat"
+  | "accountId"
+  | "name"
+  | "kind"
+  | "spendLimit"
+  | "period"
+  | "expiresAt"
+  | "responseFormat"
+  | "allowedModels"
+  | "allowedProviders"
 >;
 
-/** @throws ServiceError account_not_found, too_many_keys; errors of billing. */
+/** @throws ServiceError account_not_found, too_many_keys, invalid_value, service_unavailable; errors of billing. */
 export async function mintKey(deps: KeyDeps, wanted: NewKey): Promise<{ key: ApiKey; secret: string }> {
   const { store, billing, clock, digestOf, unknownDigests, events } = deps;
   await requireAccount(deps, wanted.accountId);

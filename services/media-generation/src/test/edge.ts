@@ -16,8 +16,13 @@ export const KEY_HEADER = "x-test-key";
 /** Names another account. */
 export const ACCOUNT_HEADER = "x-test-account";
 
+/** Present: the client has a management key. */
+export const MANAGEMENT_HEADER = "x-test-management";
+
 /** Default response_format of the client's key. */
 export const FORMAT_HEADER = "x-test-response-format";
+/** JSON of the allow-lists of the client's key. */
+export const ALLOWED_HEADER = "x-test-allowed";
 /** A stop waits for running requests. */
 const LONGEST_REQUEST_MS = 600_000;
 
@@ -32,12 +37,15 @@ export const edgeModule: Module = defineModule({
     const app = createHttpApp({ log, requestId: () => randomUUID() });
     app.addHook("onRequest", async (request, reply) => {
       const { [KEY_HEADER]: keyId, [ACCOUNT_HEADER]: accountId, [FORMAT_HEADER]: format } = request.headers;
+      const lists = request.headers[ALLOWED_HEADER];
       const responseFormat = RESPONSE_FORMATS.find((known) => known === format);
       request.principal = {
         ...caller,
         ...(typeof keyId === "string" ? { keyId } : {}),
         ...(typeof accountId === "string" ? { accountId } : {}),
         ...(responseFormat === undefined ? {} : { responseFormat }),
+        ...(MANAGEMENT_HEADER in request.headers ? { kind: "management" } : {}),
+        ...(typeof lists === "string" ? { allowed: JSON.parse(lists) } : {}),
       };
       waiting.add(request.id);
       reply.raw.once("close", () => waiting.delete(request.id));
@@ -48,6 +56,7 @@ export const edgeModule: Module = defineModule({
       { prefix: "/v1/quote" },
       { prefix: "/v1/generations" },
       { prefix: "/v1/webhooks" },
+      { prefix: "/v1/account" },
       { prefix: "/media" },
     ]);
     return {
