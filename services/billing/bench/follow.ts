@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startPostgres } from "@gr/embedded";
+import type { BudgetDefinition } from "@gr/ledger";
 import { createLogger, migrate, openPool, type Pool, systemClock } from "@gr/runtime";
 import { ChainConnection } from "../src/chain/chain-connection.ts";
 import { Follower, type StepReader } from "../src/follower/follower.ts";
@@ -88,10 +89,10 @@ interface Wallet {
 }
 
 function openingOf({ accountId, budgetId }: Wallet) {
-  const definition = {
+  const definition: BudgetDefinition = {
     ...{ id: budgetId, parentId: null, level: "key", name: "bench", limit: CREDITS, period: "day" },
     ...{ expiresAt: null, active: true, createdAt: 0, revision: 1n },
-  } as const;
+  };
   return [
     { kind: "open", accountId },
     { kind: "deposit", accountId, id: randomUUID(), credits: CREDITS },

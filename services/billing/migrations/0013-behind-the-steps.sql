@@ -79,8 +79,8 @@ COMMENT ON TABLE deposit_report IS 'Reports of payments. A deposit or refund cou
 -- No installation has written a state before this column.
 ALTER TABLE account_state ADD COLUMN adjusted bigint NOT NULL DEFAULT 0;
 COMMENT ON COLUMN account_state.adjusted IS 'The adjustments in credited.';
--- Followers search the newest transactions. A BRIN index has no summary of the newest pages until autovacuum comes by, so each
--- round would read all rows of a minute; here the newest entries are neighbours, and those of one flush share one entry.
+-- Followers search the newest transactions. A BRIN index has no summary of the newest pages before the next autovacuum, so a round
+-- would read all rows of a minute. The entries of one flush share one entry of this index.
 DROP INDEX step_tx;
 CREATE INDEX step_tx ON step (tx);
 
