@@ -1,6 +1,6 @@
 // The console module: opens its schema, then serves the web application's API through the gateway, and operators over RPC.
 import { join } from "node:path";
-import { BillingReportService, BillingService, TextLogService } from "@gr/proto/billing";
+import { BillingReportService, BillingService } from "@gr/proto/billing";
 import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import { KeysService } from "@gr/proto/keys";
 import { MediaGenerationService } from "@gr/proto/media";
@@ -80,7 +80,6 @@ export const consoleModule = defineModule({
       billing,
       reports,
       media: dial("media-generation", MediaGenerationService),
-      texts: dial("billing", TextLogService),
       catalog,
       catalogOperator: dial("catalog", CatalogOperatorService),
       modelKinds: createModelKinds(catalog, clock),
