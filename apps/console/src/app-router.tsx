@@ -141,14 +141,16 @@ const logs = createRoute({
   getParentRoute: () => account,
   path: "logs",
   component: lazyRouteComponent(() => import("./pages/logs/logs.tsx"), "Logs"),
-  validateSearch: searchOf("request", "view", "kind", "model", "status", "key_id", "from", "to"),
+  validateSearch: searchOf(
+    ...(["request", "view", "kind", "model", "status", "key_id", "range", "from", "to"] as const),
+  ),
   staticData: { title: "Logs" },
 });
 const playground = createRoute({
   getParentRoute: () => account,
   path: "playground",
   component: lazyRouteComponent(() => import("./pages/models/playground.tsx"), "Playground"),
-  validateSearch: searchOf("model", "prompt"),
+  validateSearch: searchOf("model", "prompt", "size", "quality", "seconds", "n"),
   staticData: { title: "Playground" },
 });
 const team = createRoute({

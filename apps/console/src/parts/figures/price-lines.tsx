@@ -38,7 +38,7 @@ const REASONS: Readonly<Record<AdjustmentReason, string>> = {
 export function PriceLines({ price }: { price: RequestPrice | null }) {
   return (
     <Stack gap="xs" component="section">
-      <Title order={2} size="h5">
+      <Title order={3} size="h4">
         Cost breakdown
       </Title>
       {price === null && <Text size="sm">Calculated when the request finishes.</Text>}

@@ -12,7 +12,7 @@ const FIGURE = 4;
 
 export function Thumbnail({ of: request }: { of: RequestRecord }) {
   if (request.status === "running") return <Running progress={progressOf(request)} />;
-  const preview = request.kind === "text" ? undefined : request.preview_urls[0];
+  const preview = previewOf(request.data[0]);
   if (preview) {
     return (
       <img
@@ -33,6 +33,11 @@ export function Thumbnail({ of: request }: { of: RequestRecord }) {
       </Text>
     </Center>
   );
+}
+
+/** Returns the small picture of a file. */
+export function previewOf(file: RequestRecord["data"][number] | undefined): string | undefined {
+  return file?.thumbnail_url ?? file?.poster_url;
 }
 
 /** Shows a request's progress as a ring; the text beside it states the progress. */
