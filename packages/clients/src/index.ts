@@ -19,7 +19,6 @@ export {
   explainedRecord,
   GENERATION_KIND,
   GENERATION_STATUS,
-  mediaRecord,
   nameOf,
   type PriceVersions,
   requestRecord,

@@ -63,7 +63,7 @@ export async function explainedRecord(generation: Generation, prices: PriceVersi
 }
 
 /** Returns the record of an image or a video. */
-export function mediaRecord(generation: Generation): GenerationRecord {
+function mediaRecord(generation: Generation): GenerationRecord {
   const { prompt, size, quality, seconds, audio, ...parameters } = generation.parameters ?? NO_PARAMETERS;
   const kind = nameOf(GENERATION_KIND, generation.kind) as GenerationRecord["kind"];
   const preview = kind === "video" ? "poster_url" : "thumbnail_url";

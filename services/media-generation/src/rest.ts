@@ -1,5 +1,5 @@
 // The public routes of media generation: image and video requests, their log, and the hosted media.
-import { mediaRecord } from "@gr/clients";
+import { explainedRecord } from "@gr/clients";
 import { normalKey, type Principal } from "@gr/identity";
 import {
   claimOf,
@@ -282,17 +282,17 @@ async function sendFinished({ answer, replayed }: FinishedAnswer, reply: Fastify
 }
 
 async function accept(
-  { generationLog, publicBaseUrl }: RestDeps,
+  { generationLog, publicBaseUrl, prices }: RestDeps,
   caller: Principal,
   { id, repeated }: Accepted,
   reply: FastifyReply,
 ): Promise<object> {
-  const record = mediaRecord(messageOf(await readEntry(generationLog, caller, id), publicBaseUrl));
+  const entry = await readEntry(generationLog, caller, id);
   reply
     .status(202)
     .header("location", `${LOG_PATH}/${id}`)
-    .header("retry-after", LOOK_AFTER_SECONDS[record.kind])
+    .header("retry-after", LOOK_AFTER_SECONDS[entry.kind])
     .header("preference-applied", RESPOND_ASYNC);
   if (repeated) reply.header("idempotency-replayed", "true");
-  return record;
+  return explainedRecord(messageOf(entry, publicBaseUrl), prices);
 }

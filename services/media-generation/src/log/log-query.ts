@@ -90,11 +90,7 @@ export async function readPage(
   limit = USUAL_PAGE,
 ): Promise<LogPage> {
   const before = after === undefined ? undefined : await store.find(owner, after);
-  if (after !== undefined && before === undefined) {
-    throw new ServiceError("invalid_value", "after must be the id of a generation in this log.", {
-      param: "after",
-    });
-  }
+  if (after !== undefined && before === undefined) throw invalidAfter();
   const found = await store.list(owner, filter, before, limit + 1);
   return { entries: found.slice(0, limit), hasMore: found.length > limit };
 }
@@ -105,15 +101,12 @@ export async function readEntry(
   owner: LogOwner,
   id: string,
 ): Promise<LogEntry> {
-  return (await findEntry(store, owner, id)) ?? refuseUnknown();
+  return (isUuid(id) ? await store.find(owner, id) : undefined) ?? refuseUnknown();
 }
 
-export async function findEntry(
-  store: Pick<LogStore, "find">,
-  owner: LogOwner,
-  id: string,
-): Promise<LogEntry | undefined> {
-  return isUuid(id) ? store.find(owner, id) : undefined;
+export function invalidAfter(): ServiceError {
+  const message = "after must be the id of a generation in this log.";
+  return new ServiceError("invalid_value", message, { param: "after" });
 }
 
 /** @throws ServiceError generation_not_found */

@@ -1,12 +1,11 @@
 // ReadLog merges the two homes of the log, newest first: jobs of images and videos in this service's table, text requests at
 // billing. Both are ordered by begin and id, so the id of the last entry of a page is the cursor of both.
-import { ServiceError } from "@gr/proto";
 import { HoldState, type TextLogService } from "@gr/proto/billing";
 import type { Generation } from "@gr/proto/media";
 import type { KindFilter } from "@gr/request-record";
 import type { ServiceClient } from "@gr/runtime";
 import { messageOf, textMessage } from "./log-message.ts";
-import { USUAL_PAGE } from "./log-query.ts";
+import { invalidAfter, USUAL_PAGE } from "./log-query.ts";
 import type { LogFilter, LogOwner, LogStore } from "./log-store.ts";
 
 export interface ReadLogDeps {
@@ -76,11 +75,7 @@ export async function findRequest(
 
 async function placeOf(deps: ReadLogDeps, owner: LogOwner, id: string): Promise<Place> {
   const found = await findRequest(deps, owner, id);
-  if (found === undefined) {
-    throw new ServiceError("invalid_value", "after must be the id of a generation in this log.", {
-      param: "after",
-    });
-  }
+  if (found === undefined) throw invalidAfter();
   return { id: found.id, createdAt: Number(found.createdAt) };
 }
 

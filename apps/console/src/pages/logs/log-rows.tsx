@@ -17,19 +17,20 @@ import { useKeyNames, useModelNames } from "./names-of.ts";
 const ROW = 60;
 const CARD = 104;
 
+/** Columns with a class are hidden on narrower screens. */
 const COLUMNS = [
-  { title: "Time", width: 112 },
+  { title: "Time", width: 104 },
   { title: "Request" },
-  { title: "Model", width: 180 },
-  { title: "Provider", width: 140 },
-  { title: "Key", width: 140 },
-  { title: "Status", width: 128 },
-  { title: "Latency", width: 92, isFigure: true },
-  { title: "Cost", width: 106, isFigure: true },
+  { title: "Model", width: 152 },
+  { title: "Provider", width: 124, className: "log-provider" },
+  { title: "Key", width: 116, className: "log-key" },
+  { title: "Status", width: 118 },
+  { title: "Latency", width: 84, isFigure: true },
+  { title: "Cost", width: 104, isFigure: true },
 ] as const;
 
 export function LogRows({ rows }: { rows: readonly RequestRecord[] }) {
-  const isPhone = useMediaQuery("(max-width: 56em)", false, { getInitialValueInEffect: false });
+  const isPhone = useMediaQuery("(max-width: 62em)", false, { getInitialValueInEffect: false });
   return isPhone ? <Cards rows={rows} /> : <Rows rows={rows} />;
 }
 
@@ -46,6 +47,7 @@ function Rows({ rows }: { rows: readonly RequestRecord[] }) {
               key={column.title}
               scope="col"
               {...("width" in column && { w: column.width })}
+              {...("className" in column && { className: column.className })}
               {...("isFigure" in column && { ta: "right" })}
             >
               {column.title}
@@ -76,10 +78,10 @@ function Rows({ rows }: { rows: readonly RequestRecord[] }) {
                 {models.nameOf(row.model)}
               </Text>
             </Table.Td>
-            <Table.Td>
+            <Table.Td className="log-provider">
               <Provider of={row} />
             </Table.Td>
-            <Table.Td>
+            <Table.Td className="log-key">
               <Text inherit truncate c="dimmed">
                 {keys.nameOf(row.api_key_id)}
               </Text>

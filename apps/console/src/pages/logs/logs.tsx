@@ -1,13 +1,12 @@
 // The log of an account: every request, as a list or, of images and videos, as a gallery, and each one in a drawer.
-import type { AnswerOf, QueryOf, RequestRecord } from "@gr/console-api";
-import { Button, Card, Group, SegmentedControl, Stack, Switch, Text, Title } from "@mantine/core";
-import { useQueryClient } from "@tanstack/react-query";
+import type { QueryOf, RequestRecord } from "@gr/console-api";
+import { Anchor, Button, Card, Group, SegmentedControl, Stack, Switch, Text, Title } from "@mantine/core";
 import { Link, useSearch } from "@tanstack/react-router";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { call } from "../../api/console-client.ts";
 import { useFilter } from "../../parts/lists/filters.tsx";
 import { Empty } from "../../parts/lists/page-states.tsx";
-import { PagedRows, rowsOf } from "../../parts/lists/paged-rows.tsx";
+import { PagedRows } from "../../parts/lists/paged-rows.tsx";
 import { useAccount } from "../../session.ts";
 import { FirstRequest } from "../account/first-steps.tsx";
 import { Gallery } from "./gallery.tsx";
@@ -23,7 +22,7 @@ export function Logs() {
   const { account_id: account } = useAccount();
   const search: LogSearch = useSearch({ strict: false });
   const [isLive, setLive] = useState(true);
-  const queries = useQueryClient();
+  const [ids, setIds] = useState<readonly string[]>([]);
   const filter = useFilter();
   const { request, view, kind, model, status, key_id, range, from, to } = search;
   const isGallery = view === "gallery";
@@ -31,10 +30,6 @@ export function Logs() {
   const query = { kind: shown, model, status, key_id } as QueryOf<"listRequests">;
   const queryKey = ["requests", account, query, range, from, to];
   const open = ({ id }: RequestRecord) => void filter({ request: id }, { isStep: true });
-  const siblings = () =>
-    rowsOf(queries.getQueryData<{ pages: AnswerOf<"listRequests">[] }>(queryKey)?.pages ?? []).map(
-      ({ id }) => id,
-    );
   return (
     <Stack>
       <Group justify="space-between">
@@ -71,27 +66,37 @@ export function Logs() {
         more="Load 50 more"
         empty={isFiltered(search) ? <NoMatch /> : <FirstTime />}
       >
-        {(rows) =>
-          isGallery ? (
-            <Gallery rows={rows} open={open} />
-          ) : (
-            <Card padding={0} className="log-list">
-              <LogRows rows={rows} />
-              <Text size="xs" c="dimmed" px="md" py="xs">
-                Times in your zone ({zoneOf(new Date())})
-              </Text>
-            </Card>
-          )
-        }
+        {(rows) => (
+          <>
+            <ListedIds rows={rows} changed={setIds} />
+            {isGallery ? (
+              <Gallery rows={rows} open={open} />
+            ) : (
+              <Card padding={0} className="log-list">
+                <LogRows rows={rows} />
+                <Text size="xs" c="dimmed" px="md" py="xs">
+                  Times in your zone ({zoneOf(new Date())})
+                </Text>
+              </Card>
+            )}
+          </>
+        )}
       </PagedRows>
       <RequestDrawer
         id={request}
-        siblings={siblings}
+        siblings={ids}
         move={(id) => void filter({ request: id })}
         close={() => void filter({ request: null })}
       />
     </Stack>
   );
+}
+
+/** Reports the ids of the list to the drawer, which moves from one to the next. */
+function ListedIds({ rows, changed }: { rows: readonly RequestRecord[]; changed: (ids: string[]) => void }) {
+  const text = rows.map(({ id }) => id).join(" ");
+  useEffect(() => changed(text.split(" ")), [text, changed]);
+  return null;
 }
 
 function NoMatch() {
@@ -114,9 +119,14 @@ function FirstTime() {
       <Stack>
         <Empty title="Waiting for a request">
           The first one appears here as soon as it arrives. Send it with curl, or from the{" "}
-          <Link to="/accounts/$account/playground" params={{ account }}>
+          <Anchor
+            inherit
+            renderRoot={(props) => (
+              <Link to="/accounts/$account/playground" params={{ account }} {...props} />
+            )}
+          >
             Playground
-          </Link>
+          </Anchor>
           .
         </Empty>
         <FirstRequest />

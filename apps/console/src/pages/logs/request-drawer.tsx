@@ -27,7 +27,7 @@ const AGAIN_MS = 2_000;
 export interface RequestDrawerProps {
   readonly id: string | undefined;
   /** Ids of the list, in its order. */
-  readonly siblings: () => readonly string[];
+  readonly siblings: readonly string[];
   readonly move: (id: string) => void;
   readonly close: () => void;
 }
@@ -48,10 +48,9 @@ export function RequestDrawer({ id, siblings, move, close }: RequestDrawerProps)
 }
 
 function DrawerHead({ id, siblings, move }: Omit<RequestDrawerProps, "close">) {
-  const ids = siblings();
-  const at = id === undefined ? -1 : ids.indexOf(id);
+  const at = id === undefined ? -1 : siblings.indexOf(id);
   const go = (to: string | undefined) => to !== undefined && move(to);
-  const [previous, next] = at < 0 ? [] : [ids[at - 1], ids[at + 1]];
+  const [previous, next] = at < 0 ? [] : [siblings[at - 1], siblings[at + 1]];
   useHotkeys([
     ["ArrowUp", () => id !== undefined && go(previous)],
     ["ArrowDown", () => id !== undefined && go(next)],

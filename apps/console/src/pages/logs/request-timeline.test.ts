@@ -33,8 +33,7 @@ test("a stream: the wait for the first token, and the answer", () => {
     }),
   ).toEqual([
     "0–300 openai, first token (waiting)",
-    "300–1100 openai, answer (made)",
-    "1100–1200 Ended and charged (ours)",
+    "300–1200 openai, answer (made)",
   ]);
 });
 

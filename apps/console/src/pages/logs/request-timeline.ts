@@ -25,7 +25,8 @@ export function timelineOf(request: RequestRecord): readonly TimelinePart[] {
     if (attempt.outcome !== "delivered") add(provider, from + attempt.latency, "failed");
     else if (isLast && timing.first_byte !== null) {
       add(`${provider}, first token`, timing.first_byte, "waiting");
-      add(`${provider}, answer`, from + attempt.latency, "made");
+      // The attempt of a stream ends with its request; the moment of its begin is not recorded.
+      add(`${provider}, answer`, latency ?? from + attempt.latency, "made");
     } else if (isLast && timing.made !== null) {
       add(`${provider}, making`, timing.made, "made");
     } else add(provider, from + attempt.latency, "made");

@@ -53,6 +53,6 @@ export function PagedRows<Row>(props: PagedRowsProps<Row>) {
   );
 }
 
-export function rowsOf<Row>(pages: readonly Page<Row>[]): readonly Row[] {
+function rowsOf<Row>(pages: readonly Page<Row>[]): readonly Row[] {
   return pages.flatMap((page) => page.data);
 }

@@ -18,7 +18,13 @@ export function RequestStatus({ of: request }: { of: RequestRecord }) {
     <Badge
       variant="light"
       color={COLORS[request.status]}
-      leftSection={<span className="status-dot" aria-hidden />}
+      leftSection={
+        <span
+          className="status-dot"
+          style={{ background: `var(--mantine-color-${COLORS[request.status]}-6)` }}
+          aria-hidden
+        />
+      }
     >
       {request.status.slice(0, 1).toUpperCase() + request.status.slice(1)}
       {progress !== undefined && ` ${progress} %`}

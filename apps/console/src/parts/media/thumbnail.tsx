@@ -2,8 +2,10 @@
 // kilobytes) once the row becomes visible, and never the file itself.
 import type { RequestRecord } from "@gr/console-api";
 import { Center, Loader, RingProgress, Text } from "@mantine/core";
+import { IconMessage, IconPhoto, IconVideo } from "@tabler/icons-react";
 import { progressOf } from "../lists/request-status.tsx";
 
+const ICONS = { text: IconMessage, image: IconPhoto, video: IconVideo } as const;
 const SIDE = 40;
 /** Parts of the side. */
 const INNER = 0.6;
@@ -26,11 +28,10 @@ export function Thumbnail({ of: request }: { of: RequestRecord }) {
       />
     );
   }
+  const Icon = ICONS[request.kind];
   return (
     <Center className="thumbnail" w={SIDE} h={SIDE} aria-hidden>
-      <Text size="xs" c="dimmed">
-        {request.kind === "text" ? "Aa" : ""}
-      </Text>
+      <Icon size={18} stroke={1.6} color="var(--mantine-color-dimmed)" />
     </Center>
   );
 }
