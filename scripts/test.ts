@@ -4,6 +4,7 @@
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
+import { buildConsole } from "@gr/console-app";
 
 export interface JestCounts {
   readonly passed: number;
@@ -22,6 +23,8 @@ const deep = process.argv[2] === "--deep";
 const args = process.argv.slice(deep ? 3 : 2);
 const choosesWorkers = args.some((arg) => /^(-i|-w|--runInBand|--maxWorkers)/.test(arg));
 const workers = deep && !choosesWorkers ? [DEEP_WORKERS] : [];
+// Several routers start at the same time: without this, each of them builds the pages in a new clone.
+if (args.length === 0) await buildConsole((line) => process.stderr.write(`${line}\n`));
 const reporters = ["--reporters=default", `--reporters=${COUNT_REPORTER}`];
 const jest = spawn(
   process.execPath,

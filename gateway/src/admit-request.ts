@@ -74,11 +74,11 @@ export function admitRequests({
     const verdict = limits.ofAdmitted(request, reply, row, principal);
     return verdict instanceof Promise ? verdict.then((late) => confirm(asked, late)) : verdict;
   };
-  // Redis only reports a possible revocation; the keys service decides.
+  // Redis only reports a recent change; the keys service has the key as it is now.
   const confirm = async (asked: Asked, verdict: Verdict): Promise<unknown> => {
     if (verdict !== "revoked") return verdict;
     try {
-      await authenticate(asked.request, asked.row, "anew");
+      setPrincipal(asked.request, await authenticate(asked.request, asked.row, "anew"));
       return undefined;
     } catch (refusal) {
       return refuse(asked, refusal);

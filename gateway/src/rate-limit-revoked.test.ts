@@ -47,6 +47,13 @@ describe.each(topologies)("a revocation, %s", (topology) => {
     expect((await spend()).status).toBe(401);
   });
 
+  test("brings the allow-lists that the key has now", async () => {
+    ring.keys.allowModels(key, ["openai/*"]);
+    expect((await spend()).body).not.toHaveProperty("principal.allowed");
+    await report();
+    expect((await spend()).body).toMatchObject({ principal: { allowed: { models: ["openai/*"] } } });
+  });
+
   test("of a key that is good again refuses nobody", async () => {
     await report();
     const lookUps = ring.keys.lookUps;

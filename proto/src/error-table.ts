@@ -47,6 +47,8 @@ export const errorTable = {
   invalid_credentials: { ...unauthorized, code: "invalid_credentials" },
   /** The operator suspended the account: it may not spend until the suspension is lifted. */
   account_suspended: { ...forbidden, code: "account_suspended" },
+  /** The allow-lists of the API key exclude the model, or all its providers. */
+  model_not_allowed: { ...forbidden, code: "model_not_allowed", retry: "never" },
   email_not_verified: { ...forbidden, code: "email_not_verified" },
   /** Steps that are as sensitive as a password need a fresh session. */
   session_too_old: { ...forbidden, code: "session_too_old" },

@@ -16,6 +16,7 @@ const LONGEST = [
   "test/chaos/stop.deep.test.ts",
   "test/prices/bills.test.ts",
   "test/abuse/abuse.test.ts",
+  "test/abuse/abuse.deep.test.ts",
   "services/media-generation/src/faults.test.ts",
   "services/media-generation/src/takeover.test.ts",
   "test/chaos/text-crash-points.deep.test.ts",

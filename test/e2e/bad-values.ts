@@ -238,3 +238,15 @@ export function notBodies(valid: string): [name: string, bytes: Buffer][] {
 
 /** Nested almost as deep as a body may be; deeper ones are no bodies. */
 export const abyss = `${"[".repeat(100)}${"]".repeat(100)}`;
+export const notLists = [
+  "[]",
+  "{}",
+  "1",
+  "true",
+  '"openai/*"',
+  "[1]",
+  "[null]",
+  '[""]',
+  '["no such name"]',
+  abyss,
+];

@@ -298,6 +298,33 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
       for (const shown of [secret, rotated.body.secret]) expect(listed).not.toContain(shown);
     });
 
+    test("a key has allow-lists, which a copy keeps, a change replaces, and null removes", async () => {
+      const lists = { allowed_models: ["sandbox/chat", "sandbox/image*"], allowed_providers: ["openai"] };
+      const created = await owner.post(of("keys"), { name: "bound", ...lists });
+      expect([created.status, created.body.key]).toEqual([201, expect.objectContaining(lists)]);
+      const copied = await owner.post(of(`keys/${created.body.key.id}/rotate`), { overlap_hours: 0 });
+      expect(copied.body.key).toMatchObject(lists);
+      const change = (body: object) => owner.ask("PATCH", of(`keys/${copied.body.key.id}`), { body });
+      expect((await change({ name: "still bound" })).body).toMatchObject(lists);
+      const freed = { ...lists, allowed_models: null };
+      expect((await change({ allowed_models: null })).body).toMatchObject(freed);
+      for (const allowed_models of [[], ["*/image"], ["no/such-model"]]) {
+        expect((await change({ allowed_models })).body.error).toMatchObject({
+          code: "invalid_value",
+          param: "allowed_models",
+        });
+      }
+      const { key, secret } = (await owner.post(of("keys"), { name: "k", allowed_models: ["sandbox/chat"] }))
+        .body;
+      const refused = await call(router, "POST", "/v1/compat/images/generations", {
+        key: secret,
+        body: image,
+      });
+      expect([refused.status, refused.body.error.code]).toEqual([403, "model_not_allowed"]);
+      expect((await owner.ask("DELETE", of(`keys/${key.id}`))).status).toBe(204);
+      expect((await owner.ask("DELETE", of(`keys/${copied.body.key.id}`))).status).toBe(204);
+    });
+
     test("a key of another account is not found, and a management key takes an admin", async () => {
       const foreign = await stranger.post(`accounts/${strangersAccount}/keys`, { name: "theirs" });
       const { id } = foreign.body.key;

@@ -163,6 +163,33 @@ describe.each(topologiesByDepth)("keys (%s)", (topology) => {
     ).toMatchObject({ id: minted.id, is_active: true, spend_limit: null, spend_limit_period: null });
   });
 
+  test("a key with allow-lists uses and lists the models that it allows, and follows each change", async () => {
+    const keys = await keysOf(router.dataDir);
+    const { body: minted } = await mint({ name: "bound", allowed_models: ["sandbox/cha*"] });
+    const isText = doors.map(([, path]) => /chat|responses/.test(path));
+    const isMedia = doors.map(([, path]) => path.includes("images"));
+    const refused = (which: readonly boolean[]) =>
+      doors.map((_, at) => (which[at] ? [403, "model_not_allowed"] : [200, undefined]));
+    expect(codes(await through(doors, minted.key))).toEqual(refused(isMedia));
+    const listed = async () => {
+      const { body } = await call(router, "GET", "/v1/compat/models?type=all", { key: minted.key });
+      return body.data.map(({ id }: { id: string }) => id);
+    };
+    expect(await listed()).toContain("sandbox/chat");
+    expect(await listed()).not.toContain("sandbox/image");
+    await keys.updateKey({
+      ...{ accountId: router.accountId, keyId: minted.id },
+      models: { case: "allowedModels", value: { names: ["sandbox/image"] } },
+    });
+    expect(await listed()).toEqual(["sandbox/image"]);
+    // Spending routes reuse the verification of a key for some seconds.
+    const expected = JSON.stringify(refused(isText));
+    await until(async () => JSON.stringify(codes(await through(doors, minted.key))) === expected, PATIENCE);
+    const { body: used } = await call(router, "GET", "/v1/credits?by_api_key=true");
+    const usage = used.usage_by_api_key.find((one: { api_key_id: string }) => one.api_key_id === minted.id);
+    expect(usage.total_requests).toBeGreaterThanOrEqual(3);
+  });
+
   test("a management key that is disabled or was deleted manages nothing; its keys stay valid", async () => {
     const keys = await keysOf(router.dataDir);
     const { accountId } = router;

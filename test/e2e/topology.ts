@@ -17,7 +17,10 @@ const entries: Record<Topology, string> = {
   "all-in-one": fileURLToPath(new URL("../../apps/all-in-one/src/main.ts", import.meta.url)),
   split: fileURLToPath(new URL("../../apps/all-in-one/src/split.ts", import.meta.url)),
 };
-const START_TIMEOUT_MS = 120_000;
+/** Settings of the C library's allocator, as `npm start` and the bootstrap have them. */
+const ALLOCATOR = { MALLOC_ARENA_MAX: "2", MALLOC_MMAP_THRESHOLD_: "131072" };
+/** Ends only a router that hangs: the first start in a clone builds the console. */
+const START_TIMEOUT_MS = 540_000;
 const STOP_TIMEOUT_MS = 120_000;
 
 export interface Router {
@@ -55,6 +58,7 @@ export async function startRouter(topology: Topology, options: RouterOptions = {
     env: {
       PATH: process.env["PATH"] ?? "",
       ...warmStart(),
+      ...ALLOCATOR,
       DATA_DIR: dataDir,
       PORT: String(await freePort()),
       SIMULATOR_PORT: String(await freePort()),

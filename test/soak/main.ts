@@ -40,8 +40,6 @@ const router = await startRouter("all-in-one", {
   env: {
     ...upstream.env,
     ...inspectable(inspector),
-    // The bootstrap and the image set it; a router of the tests is started without either.
-    MALLOC_ARENA_MAX: "2",
     RATE_LIMIT_TEXT_PER_SECOND: "0",
   },
 });

@@ -5,15 +5,18 @@ import { ServiceError } from "@gr/proto";
 import { SpendPeriod } from "@gr/proto/billing";
 import { KeysService } from "@gr/proto/keys";
 import { createRemoteTransport, createServiceClient, systemClock } from "@gr/runtime";
+import { until } from "@gr/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { type RouterUnderTest, SECRET, startRouter } from "./test/start-router.ts";
 
 let router: RouterUnderTest;
 let account: string;
+let minting: string[];
 
 beforeAll(async () => {
   router = await startRouter();
   account = (await router.json("account", "create", "--name", "Acme")).account_id;
+  minting = ["key", "mint", "--account", account, "--name", "CI"];
 });
 afterAll(async () => {
   await router?.stop();
@@ -22,7 +25,7 @@ afterEach(() => {
   router.peers.beforePutSpender = async () => undefined;
 });
 
-const mint = (...more: string[]) => router.json("key", "mint", "--account", account, "--name", "CI", ...more);
+const mint = (...more: string[]) => router.json(...minting, ...more);
 const updating = (id: string, ...change: string[]) =>
   ["key", "update", "--account", account, "--id", id, ...change] as const;
 const keys = () =>
@@ -146,5 +149,33 @@ describe("token issue", () => {
     for (const minutes of ["0", "6", "-1", "1.5", "x", "05"]) {
       await expectFailure(/from 1 to 5/, "token", "issue", "--account", account, "--minutes", minutes);
     }
+  });
+});
+
+describe("allow-lists", () => {
+  const models = ["openai/*", "bfl/flux-2"];
+  test("are named when a key is minted, changed, and removed", async () => {
+    router.peers.catalog = {
+      version: "1",
+      models: [
+        { id: "openai/gpt-5", routes: [{ provider: "openai" }] },
+        { id: "bfl/flux-2", routes: [{ provider: "bfl" }] },
+      ],
+    };
+    const lists = ["--allow-models", models.join(", "), "--allow-providers", "openai"];
+    // The keys service watches the catalogue and learns of the models a moment later.
+    await until(async () => (await router.cli(...minting, ...lists)).code === 0, { timeoutMs: 60_000 });
+    const minted = await mint(...lists);
+    expect(minted).toMatchObject({ allowed_models: models, allowed_providers: ["openai"] });
+    const change = async (...named: string[]) => {
+      const changed = await router.json(...updating(minted.id, ...named));
+      return [changed.allowed_models, changed.allowed_providers];
+    };
+    expect(await change("--allow-providers", "bfl,openai")).toEqual([models, ["bfl", "openai"]]);
+    expect(await change("--all-models")).toEqual([null, ["bfl", "openai"]]);
+    expect(await change("--all-providers", "--allow-models", "*")).toEqual([["*"], null]);
+    await expectFailure(/No model matches "x\/\*"/, ...updating(minted.id, "--allow-models", "x/*"));
+    await expectFailure(/separated by commas/, ...updating(minted.id, "--allow-models", "*,"));
+    await expectFailure(/cannot be used with/, ...updating(minted.id, "--allow-models", "*", "--all-models"));
   });
 });

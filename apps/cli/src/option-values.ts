@@ -94,6 +94,13 @@ export const PERIODS = {
   month: SpendPeriod.MONTH,
 } as const;
 
+/** Names separated by commas, without the spaces around them. */
+export function namesOf(text: string): string[] {
+  const names = text.split(",").map((name) => name.trim());
+  if (names.includes("")) throw new InvalidArgumentError("It must be names separated by commas.");
+  return names;
+}
+
 /** Choices of a default response_format; `none` removes one. */
 const FORMATS = Object.fromEntries(RESPONSE_FORMATS.map((format) => [format, format]));
 export const responseFormatOf = oneOf<string>(FORMATS);

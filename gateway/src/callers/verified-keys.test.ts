@@ -122,6 +122,16 @@ describe("verified keys", () => {
     expect(await later.settle(later.keys.ofSpender(later.secret, "1"))).not.toHaveProperty("responseFormat");
   });
 
+  test("the allow-lists of a key are part of its principal, each alone", async () => {
+    const models = { names: ["openai/*"] } as never;
+    const { keys, settle, secret } = setUp(() => ({ allowedModels: models }));
+    expect(await settle(keys.ofSpender(secret, "1"))).toMatchObject({ allowed: { models: ["openai/*"] } });
+    const both = setUp(() => ({ allowedModels: models, allowedProviders: { names: ["fal"] } as never }));
+    expect(await both.settle(both.keys.ofSpender(both.secret, "1"))).toMatchObject({
+      allowed: { models: ["openai/*"], providers: ["fal"] },
+    });
+  });
+
   test("a refusal is not kept, and ends what was known", async () => {
     let answer: Key | Error = {};
     const { keys, settle, lookUps, secret } = setUp(() => answer);

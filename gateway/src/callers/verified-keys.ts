@@ -3,6 +3,7 @@
 // Secrets are not stored: an entry is found by the SHA-256 of its key.
 import { hash } from "node:crypto";
 import {
+  type AllowLists,
   expiredKey,
   invalidKey,
   isWellFormedKey,
@@ -18,6 +19,8 @@ import { LRUCache } from "lru-cache";
 const MAX_ENTRIES = 20_000;
 const FRESH_MS = 5_000;
 const LOOK_UP_TIMEOUT_MS = 3_000;
+/** Characters of allow-lists that count as one more key. */
+const LONG_LISTS = 500;
 
 interface Entry {
   readonly principal: Principal;
@@ -33,7 +36,7 @@ export class VerifiedKeys {
   readonly #recent: LRUCache<string, Entry>;
   readonly #running = new Map<string, Promise<Principal>>();
 
-  /** @param most keys that are remembered */
+  /** @param most keys that are remembered; a key with long allow-lists counts as several */
   constructor(
     keys: Pick<ServiceClient<typeof KeysService>, "verifyKey">,
     clock: Clock,
@@ -41,7 +44,7 @@ export class VerifiedKeys {
   ) {
     this.#keys = keys;
     this.#clock = clock;
-    this.#recent = new LRUCache({ max: most });
+    this.#recent = new LRUCache({ max: most, maxSize: most, sizeCalculation: sizeOf });
   }
 
   /**
@@ -109,18 +112,34 @@ function entryOf(key: Key, format: string, now: number): Entry {
   const expiresAt = key.expiresAt === undefined ? undefined : Number(key.expiresAt);
   const responseFormat = RESPONSE_FORMATS.find((known) => known === format);
   const principal = { accountId, keyId, kind };
+  const allowed = allowedOf(key);
   // A later check of a token has no table with its expiry.
   const whole = {
     ...principal,
     ...(kind === "web_token" && expiresAt !== undefined && { expiresAt }),
     ...(personId !== undefined && { personId }),
     ...(responseFormat !== undefined && { responseFormat }),
+    ...(allowed !== undefined && { allowed }),
   };
   return {
     principal: Object.freeze(whole),
     expiresAt,
     staleAt: Math.min(now + FRESH_MS, expiresAt ?? Number.POSITIVE_INFINITY),
   };
+}
+
+/** Returns the lists of a key; undefined if it allows all models and providers. */
+function allowedOf({ allowedModels, allowedProviders }: Key): AllowLists | undefined {
+  if (allowedModels === undefined && allowedProviders === undefined) return undefined;
+  return Object.freeze({
+    ...(allowedModels !== undefined && { models: allowedModels.names }),
+    ...(allowedProviders !== undefined && { providers: allowedProviders.names }),
+  });
+}
+
+function sizeOf({ principal: { allowed } }: Entry): number {
+  const names = [...(allowed?.models ?? []), ...(allowed?.providers ?? [])];
+  return 1 + Math.floor(names.join().length / LONG_LISTS);
 }
 
 function isKeyOrToken(secret: string): boolean {

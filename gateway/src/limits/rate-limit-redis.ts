@@ -6,8 +6,8 @@ import { type Claim, type Decision, decisionOf, type RateLimiter } from "./rate-
 
 /**
  * The first keys hold the time at which the whole burst of each subject is available again (Unix microseconds), and
- * live until then. One more key, if the request has a valid API key, exists for 15 s after that key was deleted or
- * disabled (services/keys). ARGV has interval and window of each count. Returns 1 or 0 for that key, 1 or 0 for an
+ * live until then. One more key, if the request has a valid API key, exists for 15 s after that key was deleted,
+ * disabled, or got other allow-lists (services/keys). ARGV has interval and window of each count. Returns 1 or 0 for that key, 1 or 0 for an
  * admitted request, then the backlog of each count. Lua would write large numbers with 14 digits, hence the format.
  */
 const TAKE = `

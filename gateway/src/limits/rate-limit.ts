@@ -44,7 +44,7 @@ export interface Decision {
   readonly resetUs: number;
   /** Microseconds until one request would be admitted; 0 when this one was. */
   readonly retryAfterUs: number;
-  /** The key was deleted or disabled a moment ago, so that its last verification may be out of date. */
+  /** The key was deleted, disabled, or got other allow-lists a moment ago, so that its last verification may be out of date. */
   readonly isRevoked?: boolean;
 }
 

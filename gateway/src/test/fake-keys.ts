@@ -16,6 +16,7 @@ export class FakeKeys {
   lookUps = 0;
   /** True = every look-up fails as if the database were down. */
   broken = false;
+  readonly #allowed = new Map<string, readonly string[]>();
   readonly #keys = new Map<string, FakeKey & { kind: KeyKind; expiresAt: bigint | undefined }>();
 
   add(kind: "normal" | "management", options: { expiresAt?: number; accountId?: string } = {}): FakeKey {
@@ -41,6 +42,11 @@ export class FakeKeys {
     const token = { secret, keyId: accountId, accountId };
     this.#keys.set(secret, { ...token, kind: KeyKind.WEB_TOKEN, expiresAt: BigInt(expiresAt) });
     return token;
+  }
+
+  /** Gives a key the allow-list of models. */
+  allowModels({ secret }: FakeKey, names: readonly string[]): void {
+    this.#allowed.set(secret, names);
   }
 
   delete({ secret }: FakeKey): void {
@@ -74,6 +80,7 @@ export class FakeKeys {
           throw new ServiceError("api_key_expired", `This ${what} expired at ${when}.`);
         }
         const { keyId, accountId, kind, expiresAt } = key;
+        const names = this.#allowed.get(secret);
         return {
           key: {
             keyId,
@@ -82,6 +89,7 @@ export class FakeKeys {
             active: true,
             name: "fake",
             ...(expiresAt === undefined ? {} : { expiresAt }),
+            ...(names === undefined ? {} : { allowedModels: { names: [...names] } }),
           },
         };
       },

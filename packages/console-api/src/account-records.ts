@@ -22,6 +22,11 @@ export const keyRecord = z.object({
   total_requests: z.number().int(),
   last_used_on: z.string().nullable().describe("the last day, UTC, on which it was charged; null = none"),
   available: usd.describe("amount that the key can spend now: its remaining limit, at most the balance"),
+  allowed_models: z
+    .array(z.string())
+    .nullable()
+    .describe("ids, or their beginnings with * at the end; null = all models"),
+  allowed_providers: z.array(z.string()).nullable().describe("null = all providers"),
   limited_by: z.enum(["key", "balance"]).nullable().describe("which of them binds; null = management key"),
 });
 export type KeyRecord = z.infer<typeof keyRecord>;
@@ -33,6 +38,21 @@ const expiry = z.iso
   .describe("null = never");
 const cap = usdInput.nullable().describe("null = no limit");
 
+const names = (what: string) =>
+  z
+    .array(z.string().min(1).max(200), `It must be a list of ${what}, or null for all`)
+    .min(1, `Name at least one of the ${what}, or allow all`)
+    .max(100, `At most 100 ${what} can be named`)
+    .nullable();
+/** The keys service checks the names against the catalogue. */
+const allowedModels = names("models")
+  .refine(
+    (ids) => ids === null || ids.every((id) => !id.slice(0, -1).includes("*")),
+    "A * may only be the last character of a name",
+  )
+  .describe("ids, or their beginnings with * at the end; null = all models");
+const allowedProviders = names("providers").describe("null = all providers");
+
 export const newKeyBody = z
   .strictObject({
     name,
@@ -40,6 +60,8 @@ export const newKeyBody = z
     spend_limit: cap.default(null),
     spend_limit_period: spendPeriod.nullable().default(null),
     expires_at: expiry.default(null),
+    allowed_models: allowedModels.default(null),
+    allowed_providers: allowedProviders.default(null),
   })
   .refine(({ spend_limit, spend_limit_period }) => spend_limit !== null || spend_limit_period === null, {
     error: "A period needs a limit",
@@ -58,6 +80,8 @@ export const keyChangeBody = z
     spend_limit: cap,
     spend_limit_period: spendPeriod.nullable(),
     expires_at: expiry,
+    allowed_models: allowedModels,
+    allowed_providers: allowedProviders,
   })
   .partial();
 

@@ -26,6 +26,11 @@ export function normalKey(principal: object | null): Principal {
   throw new ServiceError("wrong_key_kind", message);
 }
 
+/** Returns the principal of a normal key or a web token; null for a client without one. @throws as normalKey */
+export function optionalKey(principal: object | null): Principal | null {
+  return principal === null ? null : normalKey(principal);
+}
+
 /** Returns the principal of a management key. @throws ServiceError invalid_api_key, wrong_key_kind */
 export function managementKey(principal: object | null): Principal {
   const caller = principal as Principal | null;

@@ -5,6 +5,14 @@
 export const RESPONSE_FORMATS = ["url", "b64_json", "b64_ephemeral"] as const;
 export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
 
+/** Names that a key may use. A list is never empty. */
+export interface AllowLists {
+  /** Ids of models, or their beginnings with * at the end; absent = all models. */
+  readonly models?: readonly string[];
+  /** Names of providers in the routes of models; absent = all providers. */
+  readonly providers?: readonly string[];
+}
+
 export interface Principal {
   readonly accountId: string;
   /** Id of the key and of its spender; for a web token, the account's id. */
@@ -17,4 +25,6 @@ export interface Principal {
   readonly personId?: string;
   /** The response_format of requests without one, as the key or its account has it; absent = url. */
   readonly responseFormat?: ResponseFormat;
+  /** Absent = the key allows all. */
+  readonly allowed?: AllowLists;
 }

@@ -2,7 +2,7 @@
 // paid requests places the hold, runs the attempts, and charges the answer.
 // A repeated Idempotency-Key receives the stored answer.
 import type { Billing, CatalogCopy, TextLog } from "@gr/clients";
-import type { Principal } from "@gr/identity";
+import { type Principal, requireAllowed } from "@gr/identity";
 import { dearestTokenPrice } from "@gr/models";
 import type { Credits } from "@gr/money";
 import {
@@ -85,7 +85,7 @@ export async function serveText(
   const maxCost = maxCostOf(http.headers);
   const continues = continuesElsewhere(http.headers);
   const found = await deps.paid.prepareOrFindEarlier({ accountId, keyId, claim }, () => {
-    const target = findTarget(deps, request, accountId);
+    const target = findTarget(deps, request, principal);
     const size = sizeOf(request, target);
     requireWithin(boundOf(size), maxCost);
     return { ...target, size };
@@ -142,11 +142,11 @@ export async function serveText(
 export async function quoteText(
   deps: TextDeps,
   api: TextApi,
-  { accountId }: Principal,
+  principal: Principal,
   http: FastifyRequest,
 ): Promise<object> {
-  const request = await readRequest(api, accountId, http);
-  const target = findTarget(deps, request, accountId);
+  const request = await readRequest(api, principal.accountId, http);
+  const target = findTarget(deps, request, principal);
   const credits = boundOf(sizeOf(request, target));
   const { model, priceVersion } = target;
   return quoteRecord({ model: model.id, credits, isExact: credits === 0n, priceVersion });
@@ -201,13 +201,13 @@ async function replay(
     .send(Buffer.from(buffer, byteOffset, byteLength));
 }
 
-/** @throws ServiceError model_not_found, wrong_endpoint, vision_not_supported, provider_unavailable */
+/** @throws ServiceError model_not_found, model_not_allowed, wrong_endpoint, vision_not_supported, provider_unavailable */
 function findTarget(
   { catalog, upstreams, paid: { losses } }: TextDeps,
   request: TextRequest,
-  accountId: string,
+  { accountId, allowed }: Principal,
 ): Target {
-  const model = catalog.require(request.model);
+  const model = requireAllowed(allowed, catalog.require(request.model));
   if (model.kind !== ModelKind.TEXT) {
     const message = `The model "${model.id}" does not generate text; use the path for ${pathOf(model)}.`;
     throw new ServiceError("wrong_endpoint", message, { param: "model" });

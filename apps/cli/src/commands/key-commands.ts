@@ -3,10 +3,19 @@ import { spendLimitFields } from "@gr/proto";
 import { KeyKind } from "@gr/proto/keys";
 import type { Command } from "commander";
 import type { Runs } from "../command.ts";
-import { instantOf, isoText, minutesOf, oneOf, PERIODS, responseFormatOf, usdOf } from "../option-values.ts";
+import {
+  instantOf,
+  isoText,
+  minutesOf,
+  namesOf,
+  oneOf,
+  PERIODS,
+  responseFormatOf,
+  usdOf,
+} from "../option-values.ts";
 import { keyRecord, keyTable } from "../output/key-record.ts";
 import { report } from "../output/report.ts";
-import { addUpdateKeyCommand } from "./update-key-command.ts";
+import { ALLOW_MODELS, ALLOW_PROVIDERS, addUpdateKeyCommand } from "./update-key-command.ts";
 
 const MINUTE_MS = 60_000n;
 
@@ -18,6 +27,8 @@ interface MintOptions {
   period?: (typeof PERIODS)[keyof typeof PERIODS];
   expiresAt?: bigint;
   responseFormat?: string;
+  allowModels?: string[];
+  allowProviders?: string[];
 }
 
 interface RevokeOptions {
@@ -76,9 +87,12 @@ function addMint(key: Command, runs: Runs): void {
       "url, b64_json or b64_ephemeral: for image and video requests without a response_format",
       responseFormatOf,
     )
+    .option("--allow-models <ids>", ALLOW_MODELS, namesOf)
+    .option("--allow-providers <names>", ALLOW_PROVIDERS, namesOf)
     .action(
       runs(async (router, options: MintOptions) => {
         const { account, name, management = false, spendLimit, period, expiresAt, responseFormat } = options;
+        const { allowModels, allowProviders } = options;
         const { key: minted, secret } = await router.keys().mintKey({
           accountId: account,
           name,
@@ -87,6 +101,8 @@ function addMint(key: Command, runs: Runs): void {
           ...(period === undefined ? {} : { period }),
           ...(expiresAt === undefined ? {} : { expiresAt }),
           ...(responseFormat === undefined ? {} : { defaultResponseFormat: responseFormat }),
+          ...(allowModels === undefined ? {} : { allowedModels: { names: allowModels } }),
+          ...(allowProviders === undefined ? {} : { allowedProviders: { names: allowProviders } }),
         });
         if (minted === undefined) throw new Error("The keys service answered without a key.");
         const text = `Minted key ${minted.keyId}. Its secret is shown this once:\n\n  ${secret}\n`;

@@ -4,7 +4,7 @@ import { SpendPeriod } from "@gr/proto/billing";
 import { OperatorError } from "@gr/runtime";
 import { type Command, Option } from "commander";
 import type { Runs } from "../command.ts";
-import { instantOf, oneOf, PERIODS, responseFormatOrNoneOf, usdOf } from "../option-values.ts";
+import { instantOf, namesOf, oneOf, PERIODS, responseFormatOrNoneOf, usdOf } from "../option-values.ts";
 import { mayHaveHappened, sentenceOfFailure } from "../output/failure.ts";
 import { keyRecord, keyTable } from "../output/key-record.ts";
 import { report } from "../output/report.ts";
@@ -24,7 +24,15 @@ interface UpdateOptions {
   enable?: true;
   /** Empty: that of the account. */
   responseFormat?: string;
+  allowModels?: string[];
+  allModels?: true;
+  allowProviders?: string[];
+  allProviders?: true;
 }
+
+export const ALLOW_MODELS =
+  "ids of models that the key may use, separated by commas; * at the end of an id stands for any end";
+export const ALLOW_PROVIDERS = "providers that the key may use, separated by commas";
 
 export function addUpdateKeyCommand(key: Command, runs: Runs): void {
   key
@@ -47,6 +55,10 @@ export function addUpdateKeyCommand(key: Command, runs: Runs): void {
       "url, b64_json, b64_ephemeral, or none for that of the account: for requests without a response_format",
       responseFormatOrNoneOf,
     )
+    .option("--allow-models <ids>", ALLOW_MODELS, namesOf)
+    .addOption(new Option("--all-models", "allow all models").conflicts("allowModels"))
+    .option("--allow-providers <names>", ALLOW_PROVIDERS, namesOf)
+    .addOption(new Option("--all-providers", "allow all providers").conflicts("allowProviders"))
     .option("--disable", "refuse the key until it is enabled")
     .addOption(new Option("--enable", "accept a disabled key again").conflicts("disable"))
     .action(
@@ -82,6 +94,18 @@ function changeOf(options: UpdateOptions) {
     ...(period === undefined ? {} : { period }),
     ...(expiresAt === undefined ? {} : { expiry: { case: "expiresAt" as const, value: expiresAt } }),
     ...(responseFormat === undefined ? {} : { defaultResponseFormat: responseFormat }),
+    ...listChangeOf(options),
     ...(neverExpires === undefined ? {} : { expiry: { case: "neverExpires" as const, value: true } }),
+  };
+}
+
+function listChangeOf({ allowModels, allModels, allowProviders, allProviders }: UpdateOptions) {
+  return {
+    ...(allModels && { models: { case: "allModels" as const, value: true } }),
+    ...(allowModels && { models: { case: "allowedModels" as const, value: { names: allowModels } } }),
+    ...(allProviders && { providers: { case: "allProviders" as const, value: true } }),
+    ...(allowProviders && {
+      providers: { case: "allowedProviders" as const, value: { names: allowProviders } },
+    }),
   };
 }

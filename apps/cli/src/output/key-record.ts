@@ -18,6 +18,8 @@ export function keyRecord(key: Key) {
     created_at: isoText(key.createdAt),
     hint: key.hint,
     default_response_format: key.defaultResponseFormat || null,
+    allowed_models: key.allowedModels?.names ?? null,
+    allowed_providers: key.allowedProviders?.names ?? null,
   };
 }
 

@@ -1,7 +1,9 @@
 // ListAnswers caches the bytes of lists and single models until the catalogue changes. A repeated query costs one
 // look-up. The number of cached answers is limited, so that invented queries cannot fill the memory.
 import { createHash } from "node:crypto";
+import { type AllowLists, allowsModel } from "@gr/identity";
 import { ModelIds } from "@gr/models";
+import type { Model } from "@gr/proto/catalog";
 import { LRUCache } from "lru-cache";
 import type { LiveCatalog } from "../offer/live-catalog.ts";
 import type { Snapshot } from "../offer/snapshot.ts";
@@ -15,7 +17,8 @@ export interface Answer {
 }
 
 export interface ListAnswers {
-  list(query: ModelQuery, scope: Scope): Answer;
+  /** @param allowed lists of the client's key; undefined = all models */
+  list(query: ModelQuery, scope: Scope, allowed?: AllowLists): Answer;
   /** Finds a model by its whole id. @returns undefined if there is no such model */
   find(id: string): Answer | undefined;
   /** Finds a model as generations do, by its id or its bare name. @throws ServiceError model_not_found */
@@ -26,6 +29,7 @@ const MOST_KEPT = 500;
 const MOST_BYTES_KEPT = 32 * 1024 * 1024;
 
 interface ReadyModel extends ListedModel {
+  readonly routes: Model["routes"];
   readonly json: string;
 }
 
@@ -49,6 +53,7 @@ export function createListAnswers(live: Pick<LiveCatalog, "current">): ListAnswe
     kept.clear();
     const models = snapshot.catalog.models.map((model) => ({
       ...listedModel(model),
+      routes: model.routes,
       json: JSON.stringify(recordOf(model)),
     }));
     ready = { snapshot, models, ids: new ModelIds(models.map((model) => [model.id, model])) };
@@ -66,12 +71,13 @@ export function createListAnswers(live: Pick<LiveCatalog, "current">): ListAnswe
   const answerOfModel = ({ id, json }: ReadyModel) => keep(`model ${id}`, () => json);
 
   return {
-    list: (query, scope) => {
+    list: (query, scope, allowed) => {
       const { models } = current();
       const { type, provider, free, name, sort, limit } = query;
-      const key = JSON.stringify([scope, type, provider, free, name, sort, limit]);
+      const key = JSON.stringify([scope, type, provider, free, name, sort, limit, allowed]);
       return keep(key, () => {
-        const data = select(models, query, scope).map(({ json }) => json);
+        const usable = allowed === undefined ? models : models.filter((model) => allowsModel(allowed, model));
+        const data = select(usable, query, scope).map(({ json }) => json);
         return `{"object":"list","data":[${data.join(",")}]}`;
       });
     },

@@ -1,5 +1,6 @@
 // Guarantees of GET /v1/models and its compat variant, over HTTP as from the gateway.
 
+import type { AllowLists } from "@gr/identity";
 import { ManualClock, until } from "@gr/testing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import OpenAI from "openai";
@@ -303,6 +304,31 @@ describe("the compat paths", () => {
     expect(await ids("/v1/compat/models?type=all")).toEqual(all);
     expect(await ids("/v1/models?type=all")).toEqual(all);
     expect(await ids("/v1/compat/models?type=text&limit=1")).toEqual(["vendor/chat"]);
+  });
+});
+
+describe("a key with allow-lists", () => {
+  const idsFor = async (path: string, allowed: AllowLists) => {
+    const response = await world.getAs(path, allowed);
+    expect(response.status).toBe(200);
+    return modelList.parse(await response.json()).data.map(({ id }) => id);
+  };
+
+  test("lists the models that it may use, under the same filters", async () => {
+    const models = ["vendor/chat", "sandbox/image-*"];
+    const images = SANDBOX.filter((id) => id !== "sandbox/image");
+    expect(await idsFor("/v1/compat/models", { models })).toEqual(["vendor/chat"]);
+    expect(await idsFor("/v1/models", { models })).toEqual(images);
+    expect(await idsFor("/v1/models?type=all&limit=1", { models })).toEqual(images.slice(0, 1));
+    expect(await idsFor("/v1/compat/models?free=true", { models })).toEqual([]);
+    expect(await idsFor("/v1/models", { providers: ["openai"] })).toEqual([...OPENAI, ...SANDBOX]);
+    expect(await idsFor("/v1/models?type=all", { providers: ["nobody"] })).toEqual([]);
+    expect(await ids("/v1/compat/models")).toEqual(["vendor/chat", "vendor/chat:free"]);
+  });
+
+  test("finds each single model, as everybody does", async () => {
+    const response = await world.getAs("/v1/compat/models/vendor/chat", { models: ["openai/*"] });
+    expect(response.status).toBe(200);
   });
 });
 

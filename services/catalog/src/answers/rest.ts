@@ -1,5 +1,7 @@
 // GET /v1/models and its variant for SDKs with a base URL that ends in /v1/compat, which lists the models of chats.
-// Both are public: no code here reads the client's key.
+// Both are public. A key with allow-lists gets the models that it may use
+// ([why](../../../../docs/decisions/0080-keys-allow-models-and-providers.md)).
+import { type AllowLists, optionalKey } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
 import { anyone, type RestApi, type RestRequest, type RestRoute, restRoute } from "@gr/runtime";
 import type { LiveCatalog } from "../offer/live-catalog.ts";
@@ -17,7 +19,9 @@ export function catalogRest(live: Pick<LiveCatalog, "current">): RestApi {
   const answers = createListAnswers(live);
   return {
     routes: [
-      listRoute("/v1/models", "List image and video models", (query) => answers.list(query, "media")),
+      listRoute("/v1/models", "List image and video models", (query, allowed) =>
+        answers.list(query, "media", allowed),
+      ),
       findRoute("/v1/models/*", "One model; slashes in its id may be written unchanged or as %2F", (id) => {
         const answer = answers.find(id);
         if (answer !== undefined) return answer;
@@ -27,7 +31,7 @@ export function catalogRest(live: Pick<LiveCatalog, "current">): RestApi {
       listRoute(
         "/v1/compat/models",
         "List text models: those that a chat client can call; type=all lists all",
-        (query) => answers.list(query, "text"),
+        (query, allowed) => answers.list(query, "text", allowed),
       ),
       findRoute(
         "/v1/compat/models/*",
@@ -38,19 +42,21 @@ export function catalogRest(live: Pick<LiveCatalog, "current">): RestApi {
   };
 }
 
-function listRoute(path: string, summary: string, answer: (query: ModelQuery) => Answer): RestRoute {
+type ListAnswer = (query: ModelQuery, allowed: AllowLists | undefined) => Answer;
+
+function listRoute(path: string, summary: string, answer: ListAnswer): RestRoute {
   return restRoute({
     method: "GET",
     path,
-    access: anyone,
+    access: optionalKey,
     summary,
     query: modelQuery,
     responses: {
-      200: { description: "The models", schema: modelList },
+      200: { description: "The models; with a key, those that the key allows", schema: modelList },
       304: { description: "The client has this version already, by If-None-Match" },
       400: { description: "A query parameter has an unknown value" },
     },
-    handle: async ({ query, http, reply }) => send(answer(query), http, reply),
+    handle: async ({ query, caller, http, reply }) => send(answer(query, caller?.allowed), http, reply),
   });
 }
 

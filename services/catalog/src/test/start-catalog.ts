@@ -1,5 +1,6 @@
 // The catalogue in a process of its own ports, over a database of its own. Tests reach it as its peers do: RPC over
 // the network with a service token, REST with a signed principal.
+import type { AllowLists } from "@gr/identity";
 import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import {
   createRemoteTransport,
@@ -23,6 +24,8 @@ export interface CatalogUnderTest {
   readonly clock: ManualClock;
   readonly process: RunningProcess;
   get(path: string, headers?: Record<string, string>): Promise<Response>;
+  /** Sends the request of a key with these allow-lists. */
+  getAs(path: string, allowed: AllowLists): Promise<Response>;
   head(path: string, headers?: Record<string, string>): Promise<Response>;
   /** Ids that are listed now, text models included. */
   ids(): Promise<string[]>;
@@ -82,6 +85,10 @@ export async function startCatalog(options: StartOptions = {}): Promise<CatalogU
     clock,
     process: running,
     get: ask("GET"),
+    getAs: (path, allowed) => {
+      const principal = { accountId: "a", keyId: "k", kind: "normal", allowed };
+      return ask("GET")(path, { [PRINCIPAL_HEADER]: signPrincipal(SECRET, "catalog", principal, clock) });
+    },
     head: ask("HEAD"),
     ids: async () => (await catalog.getCatalog({})).catalog?.models.map(({ id }) => id) ?? [],
     metric,

@@ -6,6 +6,8 @@ import { z } from "zod";
 import { LONGEST_LIFETIME_MS } from "../operations/web-token.ts";
 
 const NAME_MAX = 200;
+const MOST_NAMES = 100;
+const LONGEST_ALLOWED_NAME = 200;
 const LIFETIME_RANGE = "The lifetime must be from 1,000 to 300,000 milliseconds";
 
 /** 1 to 200 Unicode code points, not only whitespace. Stored unchanged, without trimming. */
@@ -59,6 +61,32 @@ export const periodField = z.enum(["day", "week", "month"], {
 export const responseFormatField = z.enum(RESPONSE_FORMATS, {
   error: `The default response format must be ${RESPONSE_FORMATS.slice(0, -1).join(", ")} or ${RESPONSE_FORMATS.at(-1)}`,
 });
+
+/** Ids of models, or their beginnings with * at the end. */
+export const allowedModelsField = namesField("models", 4_000).refine(
+  (names) => names.every((name) => !name.slice(0, -1).includes("*")),
+  "A * may only be the last character of a name",
+);
+
+export const allowedProvidersField = namesField("providers", 1_000);
+
+/**
+ * A list of names; repetitions are removed. @param mostCharacters of all names: the gateway sends both lists in a header
+ * with each request of the key
+ */
+function namesField(what: string, mostCharacters: number) {
+  const error = `It must be a list of 1 to ${MOST_NAMES} ${what}, or null for all`;
+  const each = `Each of the ${what} must be a name with 1 to ${LONGEST_ALLOWED_NAME} characters`;
+  return z
+    .array(z.string(each).min(1, each).max(LONGEST_ALLOWED_NAME, each), { error })
+    .min(1, error)
+    .max(MOST_NAMES, error)
+    .refine(
+      (names) => names.join("").length <= mostCharacters,
+      `All ${what} together must have at most ${mostCharacters} characters`,
+    )
+    .transform((names): readonly string[] => [...new Set(names)]);
+}
 
 /** Refuses a period without a spend limit, because a period is the time after which the limit starts anew. */
 export function periodNeedsLimit(field: string, limitField: string) {

@@ -56,6 +56,8 @@ export function messageOfKey(key: ApiKey): KeyMessage {
     createdAt: BigInt(key.createdAt),
     hint: key.hint,
     defaultResponseFormat: key.responseFormat ?? "",
+    ...(key.allowedModels === null ? {} : { allowedModels: { names: [...key.allowedModels] } }),
+    ...(key.allowedProviders === null ? {} : { allowedProviders: { names: [...key.allowedProviders] } }),
   };
 }
 

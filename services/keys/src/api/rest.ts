@@ -1,7 +1,7 @@
 // The public paths of the module: POST /v1/auth/test and the three /v1/api-keys operations of management keys.
 import { invalidKey, managementKey, normalKey, type Principal } from "@gr/identity";
 import { formatCredits } from "@gr/money";
-import { ServiceError } from "@gr/proto";
+import { type Reason, ServiceError } from "@gr/proto";
 import { FairGate, LONGEST_PAGE, loopTurns, pageFields, type RestApi, restRoute } from "@gr/runtime";
 import { z } from "zod";
 import { deleteKey } from "../operations/change-key.ts";
@@ -13,12 +13,17 @@ import { WEB_TOKEN_NAME } from "../operations/web-token.ts";
 import { type ApiKey, isoTime } from "../records/key.ts";
 import { expiryField } from "./expiry.ts";
 import {
+  allowedModelsField,
+  allowedProvidersField,
   nameField,
   periodField,
   periodNeedsLimit,
   responseFormatField,
   spendLimitField,
 } from "./key-fields.ts";
+
+const MODELS_WORDS = "Ids of models that the key may use, or their beginnings with * at the end";
+const PROVIDERS_WORDS = "Names of providers that the key may use, as in the field providers of a model";
 
 const keyRecord = z.object({
   id: z.string(),
@@ -34,6 +39,8 @@ const keyRecord = z.object({
     .describe(
       "The response_format of image and video requests without one; absent: that of the account, else url",
     ),
+  allowed_models: z.array(z.string()).optional().describe(`${MODELS_WORDS}; absent = all`),
+  allowed_providers: z.array(z.string()).optional().describe(`${PROVIDERS_WORDS}; absent = all`),
 });
 const mintedRecord = keyRecord.extend({ key: z.string().describe("The secret; shown in this answer only.") });
 type KeyRecord = z.infer<typeof keyRecord>;
@@ -58,6 +65,11 @@ export const newKeyBody = (deps: Pick<KeyDeps, "clock">) =>
           .describe(
             "The response_format of image and video requests without one; null: that of the account, else url",
           ),
+        allowed_models: allowedModelsField.nullable().default(null).describe(`${MODELS_WORDS}; null = all`),
+        allowed_providers: allowedProvidersField
+          .nullable()
+          .default(null)
+          .describe(`${PROVIDERS_WORDS}; null = all`),
       },
       { error: "The body must be a JSON object" },
     )
@@ -90,6 +102,9 @@ const testRoute = (deps: KeyDeps) =>
     },
   });
 
+/** Failures of a mint that the client gets as they are: too many keys, unknown names of models. */
+const CALLERS: ReadonlySet<Reason> = new Set(["too_many_keys", "invalid_value"]);
+
 const mintRoute = (deps: KeyDeps) =>
   restRoute({
     method: "POST",
@@ -112,8 +127,10 @@ const mintRoute = (deps: KeyDeps) =>
         period: body.spend_limit_period,
         expiresAt: body.expires_at,
         responseFormat: body.default_response_format,
+        allowedModels: body.allowed_models,
+        allowedProviders: body.allowed_providers,
       }).catch((cause) => {
-        if (cause instanceof ServiceError && cause.reason === "too_many_keys") throw cause;
+        if (cause instanceof ServiceError && CALLERS.has(cause.reason)) throw cause;
         deps.events.keyNotMinted(accountId, cause);
         throw new ServiceError("internal_error", "Creating the API key failed; try again shortly.", {
           cause,
@@ -208,5 +225,7 @@ function recordOf(key: ApiKey): KeyRecord {
     spend_limit_period: key.period,
     expires_at: key.expiresAt === null ? null : isoTime(key.expiresAt),
     ...(key.responseFormat === null ? {} : { default_response_format: key.responseFormat }),
+    ...(key.allowedModels === null ? {} : { allowed_models: [...key.allowedModels] }),
+    ...(key.allowedProviders === null ? {} : { allowed_providers: [...key.allowedProviders] }),
   };
 }

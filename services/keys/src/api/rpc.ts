@@ -28,6 +28,8 @@ import { LONGEST_LIFETIME_MS } from "../operations/web-token.ts";
 import type { KeyKind } from "../records/key.ts";
 import { expiryInstantField } from "./expiry.ts";
 import {
+  allowedModelsField,
+  allowedProvidersField,
   creditsField,
   lifetimeField,
   nameField,
@@ -54,6 +56,8 @@ const keyFields = (deps: KeyDeps) =>
       period: periodField.nullable(),
       expires_at: expiryInstantField(deps.clock).nullable(),
       default_response_format: responseFormatField.nullable(),
+      allowed_models: allowedModelsField.nullable(),
+      allowed_providers: allowedProvidersField.nullable(),
     })
     .check(periodNeedsLimit("period", "cap_credits"))
     .refine(({ kind, cap_credits }) => kind === "normal" || cap_credits === null, {
@@ -63,7 +67,18 @@ const keyFields = (deps: KeyDeps) =>
     .refine(({ kind, default_response_format: format }) => kind === "normal" || format === null, {
       error: "A management key generates nothing and takes no default",
       path: ["default_response_format"],
-    });
+    })
+    .check(managementHasNoLists);
+
+function managementHasNoLists(context: z.core.ParsePayload<Record<string, unknown>>): void {
+  const { value, issues } = context;
+  if (value["kind"] === "normal") return;
+  for (const field of ["allowed_models", "allowed_providers"]) {
+    if (value[field] === null) continue;
+    const message = "A management key generates nothing and has no allow-lists";
+    issues.push({ code: "custom", message, path: [field], input: value });
+  }
+}
 
 const onlyTrue = z.literal(true, { error: "It must be true, or absent" });
 
@@ -78,6 +93,10 @@ const changeFields = (deps: KeyDeps) =>
     expires_at: expiryInstantField(deps.clock).optional(),
     never_expires: onlyTrue.optional(),
     default_response_format: responseFormatField.nullable().optional(),
+    allowed_models: allowedModelsField.optional(),
+    all_models: onlyTrue.optional(),
+    allowed_providers: allowedProvidersField.optional(),
+    all_providers: onlyTrue.optional(),
   });
 
 /** A period of a newer contract stays a number, which no rule lets pass. */
@@ -164,15 +183,21 @@ function newKeyOf(deps: KeyDeps, request: MintKeyRequest): NewKey {
     period: periodOf(request.period),
     expires_at: request.expiresAt === undefined ? null : Number(request.expiresAt),
     default_response_format: request.defaultResponseFormat || null,
+    allowed_models: request.allowedModels?.names ?? null,
+    allowed_providers: request.allowedProviders?.names ?? null,
   });
   const { name, kind, cap_credits: spendLimit, period, expires_at: expiresAt } = fields;
-  const responseFormat = fields.default_response_format;
-  return { accountId: request.accountId, name, kind, spendLimit, period, expiresAt, responseFormat };
+  return {
+    ...{ accountId: request.accountId, name, kind, spendLimit, period, expiresAt },
+    responseFormat: fields.default_response_format,
+    allowedModels: fields.allowed_models,
+    allowedProviders: fields.allowed_providers,
+  };
 }
 
 /** @throws ServiceError invalid_value */
 function changeOf(deps: KeyDeps, request: UpdateKeyRequest): KeyChange {
-  const { name, active, period, expiry, defaultResponseFormat: format } = request;
+  const { name, active, period, expiry, models, providers, defaultResponseFormat: format } = request;
   const limit = spendLimitChangeOf(request);
   const fields = parseRequest(changeFields(deps), {
     name,
@@ -183,6 +208,10 @@ function changeOf(deps: KeyDeps, request: UpdateKeyRequest): KeyChange {
     ...(expiry.case === "expiresAt" ? { expires_at: Number(expiry.value) } : {}),
     ...(expiry.case === "neverExpires" ? { never_expires: expiry.value } : {}),
     ...(format === undefined ? {} : { default_response_format: format || null }),
+    ...(models.case === "allowedModels" ? { allowed_models: models.value.names } : {}),
+    ...(models.case === "allModels" ? { all_models: models.value } : {}),
+    ...(providers.case === "allowedProviders" ? { allowed_providers: providers.value.names } : {}),
+    ...(providers.case === "allProviders" ? { all_providers: providers.value } : {}),
   });
   return {
     ...(fields.name === undefined ? {} : { name: fields.name }),
@@ -195,6 +224,10 @@ function changeOf(deps: KeyDeps, request: UpdateKeyRequest): KeyChange {
     ...(fields.default_response_format === undefined
       ? {}
       : { responseFormat: fields.default_response_format }),
+    ...(fields.allowed_models === undefined ? {} : { allowedModels: fields.allowed_models }),
+    ...(fields.all_models === undefined ? {} : { allowedModels: null }),
+    ...(fields.allowed_providers === undefined ? {} : { allowedProviders: fields.allowed_providers }),
+    ...(fields.all_providers === undefined ? {} : { allowedProviders: null }),
   };
 }
 

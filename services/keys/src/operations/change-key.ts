@@ -3,7 +3,8 @@
 // time or reaches billing late.
 import { ServiceError } from "@gr/proto";
 import { isUuid } from "@gr/runtime";
-import type { ApiKey, KeyKind } from "../records/key.ts";
+import { type ApiKey, isUnlimited, type KeyKind } from "../records/key.ts";
+import { requireKnownNames } from "./allow-lists.ts";
 import type { KeyDeps } from "./key-deps.ts";
 import { putSpenderOf } from "./spender.ts";
 
@@ -17,7 +18,17 @@ export interface OwnKey {
 
 /** Absent = unchanged; null = none. */
 export type KeyChange = Partial<
-  Pick<ApiKey, "name" | "active" | "spendLimit" | "period" | "expiresAt" | "responseFormat">
+  Pick<
+    ApiKey,
+    | "name"
+    | "active"
+    | "spendLimit"
+    | "period"
+    | "expiresAt"
+    | "responseFormat"
+    | "allowedModels"
+    | "allowedProviders"
+  >
 >;
 
 /** @throws ServiceError key_not_found, the same for unknown, foreign and deleted keys and those of another kind. */
@@ -34,9 +45,11 @@ export async function findKey(
 /**
  * Changes the named fields only. Billing obeys the change before this returns; a new period begins a new window at
  * zero.
- * @throws ServiceError key_not_found, invalid_value; errors of billing, after which our row is unchanged.
+ * @throws ServiceError key_not_found, invalid_value, service_unavailable; errors of billing, after which our row is
+ * unchanged.
  */
 export async function updateKey(deps: KeyDeps, which: OwnKey, change: KeyChange): Promise<ApiKey> {
+  requireKnownNames(deps.catalog, change);
   const key = await changeKey(deps, which, (current) => changed(current, change));
   deps.events.keyUpdated(key, Object.keys(change));
   return key;
@@ -74,15 +87,17 @@ async function changeKey(
   next: (key: ApiKey) => ApiKey,
 ): Promise<ApiKey> {
   const known = await findKey({ store }, which);
+  let before = known;
   const stored = await store.change(known.id, {
     next: (key) => {
+      before = key;
       // The second of two simultaneous deletions finds the key already deleted.
       if (key.deletedAt !== null) throw keyNotFound();
       return next(key);
     },
     announce: async (changed) => (changed.kind === "normal" ? putSpenderOf(billing, changed) : undefined),
   });
-  revocations.tell(stored);
+  revocations.tell(before, stored);
   return stored;
 }
 
@@ -96,6 +111,10 @@ function changed(key: ApiKey, change: KeyChange): ApiKey {
   }
   if (next.kind === "management" && next.responseFormat !== null) {
     throw invalid("default_response_format", "A management key generates nothing and takes no default");
+  }
+  if (next.kind === "management" && !isUnlimited(next)) {
+    const field = next.allowedModels === null ? "allowed_providers" : "allowed_models";
+    throw invalid(field, "A management key generates nothing and has no allow-lists");
   }
   if (next.period !== null && next.spendLimit === null) {
     throw invalid("period", `The period ${next.period} needs a spend limit to apply to`);

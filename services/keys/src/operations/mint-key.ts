@@ -6,18 +6,28 @@ import { ServiceError } from "@gr/proto";
 import type { ApiKey } from "../records/key.ts";
 import { hintOf } from "../records/key-digest.ts";
 import { requireAccount } from "./account.ts";
+import { requireKnownNames } from "./allow-lists.ts";
 import type { KeyDeps } from "./key-deps.ts";
 import { spenderOf } from "./spender.ts";
 
 export type NewKey = Pick<
   ApiKey,
-  "accountId" | "name" | "kind" | "spendLimit" | "period" | "expiresAt" | "responseFormat"
+  | "accountId"
+  | "name"
+  | "kind"
+  | "spendLimit"
+  | "period"
+  | "expiresAt"
+  | "responseFormat"
+  | "allowedModels"
+  | "allowedProviders"
 >;
 
-/** @throws ServiceError account_not_found, too_many_keys; errors of billing. */
+/** @throws ServiceError account_not_found, too_many_keys, invalid_value, service_unavailable; errors of billing. */
 export async function mintKey(deps: KeyDeps, wanted: NewKey): Promise<{ key: ApiKey; secret: string }> {
   const { store, billing, clock, digestOf, unknownDigests, events } = deps;
   await requireAccount(deps, wanted.accountId);
+  requireKnownNames(deps.catalog, wanted);
   await refuseTooMany(deps, wanted.accountId);
   const secret = createKeySecret(wanted.kind);
   const key: ApiKey = {

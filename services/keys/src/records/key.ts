@@ -27,9 +27,15 @@ export interface ApiKey {
   readonly deletedAt: number | null;
   /** The response_format of requests without one; null = the account's. */
   readonly responseFormat: ResponseFormat | null;
+  /** Ids of models, or their beginnings with * at the end; null = all models. */
+  readonly allowedModels: readonly string[] | null;
+  /** Names of providers; null = all providers. */
+  readonly allowedProviders: readonly string[] | null;
   /** Counts the changes that were begun, its minting included, also those that failed half-way. */
   readonly revision: bigint;
 }
+
+type AllowLists = Pick<ApiKey, "allowedModels" | "allowedProviders">;
 
 /** Reason why a key cannot be used; undefined if it can. */
 export type Unusable = "deleted" | "disabled" | "expired";
@@ -39,6 +45,17 @@ export function whyUnusable(key: ApiKey, now: number): Unusable | undefined {
   if (!key.active) return "disabled";
   if (key.expiresAt !== null && key.expiresAt <= now) return "expired";
   return undefined;
+}
+
+/** Returns true if a key may use all models at all providers. */
+export function isUnlimited({ allowedModels, allowedProviders }: AllowLists): boolean {
+  return allowedModels === null && allowedProviders === null;
+}
+
+export function hasSameLists(one: AllowLists, other: AllowLists): boolean {
+  const textOf = ({ allowedModels, allowedProviders }: AllowLists) =>
+    JSON.stringify([allowedModels, allowedProviders]);
+  return textOf(one) === textOf(other);
 }
 
 /** Returns the caller's error. Only an expired key gets more than "invalid": its owner needs the time. */

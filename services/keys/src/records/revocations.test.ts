@@ -1,5 +1,5 @@
-// Guarantees of notices of deleted and disabled keys through a real Redis: gateways receive them, and all works without
-// Redis.
+// Guarantees of notices of deleted and disabled keys and of other allow-lists through a real Redis: gateways receive
+// them, and all works without Redis.
 import { KeyKind } from "@gr/proto/keys";
 import { connectRedis, createLogger, type Redis } from "@gr/runtime";
 import { RedisLine, testRedis, until } from "@gr/testing";
@@ -65,6 +65,27 @@ describe("gateways are told", () => {
     await untilReported(true);
     await world.keys.updateKey({ accountId, keyId, active: true });
     await untilReported(false);
+  });
+
+  test("of other allow-lists, also when the key is enabled afterwards", async () => {
+    const names = ["openai"];
+    await until(
+      async () => {
+        const providers = { case: "allowedProviders", value: { names } } as const;
+        return world.keys.updateKey({ accountId, keyId, providers }).then(
+          () => true,
+          // The catalogue has not arrived yet.
+          () => false,
+        );
+      },
+      { timeoutMs: 60_000 },
+    );
+    await untilReported(true);
+    for (const active of [false, true]) await world.keys.updateKey({ accountId, keyId, active });
+    const other = await mint();
+    await world.keys.deleteKey({ accountId, keyId: other });
+    await until(() => isReported(other), { timeoutMs: 60_000 });
+    expect(await isReported()).toBe(true);
   });
 
   test("of nothing else: not of other changes, not of a deletion that billing did not learn of", async () => {

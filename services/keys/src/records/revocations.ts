@@ -1,14 +1,15 @@
-// Revocations notify the gateways through Redis of keys that were just deleted or disabled, so that they verify them
-// anew. No request waits for it or depends on it: billing refuses such a key despite a gateway's cached verification.
+// Revocations notify the gateways through Redis of keys that were just deleted, disabled, or got other allow-lists, so
+// that they verify them anew. No request waits for it: billing refuses a deleted or disabled key despite a gateway's
+// cached verification, and without the notice other lists are in force as soon as that verification is too old.
 import { type Clock, type Logger, type Redis, RedisGate } from "@gr/runtime";
-import type { ApiKey } from "./key.ts";
+import { type ApiKey, hasSameLists, isUnlimited } from "./key.ts";
 
 /** Lifetime of a notice; longer than a gateway reuses a verification. */
 const TOLD_MS = 15_000;
 
 export interface Revocations {
   /** Announces a stored change of a key. */
-  tell(key: Pick<ApiKey, "id" | "accountId" | "active" | "deletedAt">): void;
+  tell(before: ApiKey, key: ApiKey): void;
 }
 
 /** @param redis undefined = no notices are sent. */
@@ -19,13 +20,16 @@ export function createRevocations(redis: Redis | undefined, clock: Clock, log: L
     found: "gateways learn of deleted keys again",
   });
   return {
-    tell: ({ id, accountId, active, deletedAt }) => {
+    tell: (before, key) => {
       // A Redis cluster places a name by its part in braces: beside the rate limits of the account.
-      const name = `revoked:{${accountId}}${id}`;
-      const usable = active && deletedAt === null;
-      void gate.ask(clock.now(), async () =>
-        usable ? redis.unlink(name) : redis.set(name, "1", "PX", TOLD_MS),
-      );
+      const name = `revoked:{${key.accountId}}${key.id}`;
+      const isUsable = key.active && key.deletedAt === null;
+      if (!isUsable || !hasSameLists(before, key)) {
+        void gate.ask(clock.now(), async () => redis.set(name, "1", "PX", TOLD_MS));
+      } else if (!before.active && isUnlimited(key)) {
+        // The notice of a key with lists stays: it may be about the lists.
+        void gate.ask(clock.now(), async () => redis.unlink(name));
+      }
     },
   };
 }

@@ -91,10 +91,12 @@ interface KeyRow {
   deleted_at: Date | null;
   revision: bigint;
   response_format: ResponseFormat | null;
+  allowed_models: string[] | null;
+  allowed_providers: string[] | null;
 }
 
 const COLUMNS = `id, account_id, name, kind, hint, active, cap_credits, period, expires_at, created_at, deleted_at,
-  revision, response_format`;
+  revision, response_format, allowed_models, allowed_providers`;
 
 const FIND_BY_DIGEST = `SELECT ${COLUMNS}, digest,
   (SELECT a.response_format FROM account a WHERE a.id = k.account_id) AS account_format
@@ -119,7 +121,7 @@ const RAISE_REVISION =
   "UPDATE api_key SET revision = greatest(revision, $2) + 1 WHERE id = $1 RETURNING revision";
 
 const CHANGE_KEY = `UPDATE api_key SET name = $2, active = $3, cap_credits = $4, period = $5, expires_at = $6,
-  deleted_at = $7, response_format = $8 WHERE id = $1`;
+  deleted_at = $7, response_format = $8, allowed_models = $9, allowed_providers = $10 WHERE id = $1`;
 
 export function createKeyStore(pool: Pool): KeyStore {
   const keys = async (condition: string, values: unknown[]): Promise<ApiKey[]> => {
@@ -151,10 +153,9 @@ export function createKeyStore(pool: Pool): KeyStore {
       await pool.query("UPDATE account SET response_format = $2 WHERE id = $1", [accountId, format]);
     },
     addKey: async (key, digest) => {
-      await pool.query(
-        `INSERT INTO api_key (${COLUMNS}, digest) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
-        [...valuesOf(key), digest],
-      );
+      const values = [...valuesOf(key), digest];
+      const places = values.map((_, index) => `$${index + 1}`).join(", ");
+      await pool.query(`INSERT INTO api_key (${COLUMNS}, digest) VALUES (${places})`, values);
     },
     findByDigest: async (digest, other = digest) => {
       const { rows } = await reading(pool.query<FoundRow>(FIND_BY_DIGEST, [digest, other]));
@@ -180,7 +181,8 @@ export function createKeyStore(pool: Pool): KeyStore {
         const revision = await announceAbove(client, changed, announce);
         const { name, active, spendLimit, period, expiresAt, deletedAt, responseFormat } = changed;
         const times = [dateOf(expiresAt), dateOf(deletedAt)];
-        const values = [name, active, spendLimit, period, ...times, responseFormat];
+        const lists = [changed.allowedModels, changed.allowedProviders];
+        const values = [name, active, spendLimit, period, ...times, responseFormat, ...lists];
         await client.query(CHANGE_KEY, [keyId, ...values]);
         return { ...changed, revision };
       }),
@@ -274,6 +276,8 @@ function keyOf(row: KeyRow): ApiKey {
     deletedAt: row.deleted_at?.getTime() ?? null,
     revision: row.revision,
     responseFormat: row.response_format,
+    allowedModels: row.allowed_models,
+    allowedProviders: row.allowed_providers,
   };
 }
 
@@ -293,6 +297,8 @@ function valuesOf(key: ApiKey): unknown[] {
     dateOf(key.deletedAt),
     key.revision,
     key.responseFormat,
+    key.allowedModels,
+    key.allowedProviders,
   ];
 }
 

@@ -1,6 +1,7 @@
 // GenerateMedia runs one media request from its fields to its answer: an order at an exact price, the providers that
 // may execute it, and the steps of a paid request in between.
 import type { Billing, CatalogCopy, Claim } from "@gr/clients";
+import { type AllowLists, requireAllowed } from "@gr/identity";
 import { dependsOnInputPixels, isExact } from "@gr/models";
 import type { Credits } from "@gr/money";
 import {
@@ -52,6 +53,8 @@ export interface Caller {
   readonly keyId: string;
   /** Claim of a request with an Idempotency-Key. */
   readonly claim: Claim | undefined;
+  /** Models and providers that the key allows; undefined = all. */
+  readonly allowed?: AllowLists | undefined;
   /** Limit for the cost of the request; undefined = no limit. */
   readonly maxCost: Credits | undefined;
   /** The client does not wait for the answer. */
@@ -170,14 +173,15 @@ export async function quoteMedia(
   { catalog, providers, events, inputs, requests: { losses } }: GenerateDeps,
   asked: RequestKind,
   { fields, sources, allowance, left: signal }: Incoming,
-  { accountId: owner }: Pick<Caller, "accountId">,
+  { accountId: owner, allowed }: Pick<Caller, "accountId" | "allowed">,
 ): Promise<Quoted> {
-  const wanted = createMediaOrder(asked, fields, sources, catalog.require(fields.model));
+  const model = requireAllowed(allowed, catalog.require(fields.model));
+  const wanted = createMediaOrder(asked, fields, sources, model);
   const { size, quality, seconds, audio } = wanted.shape;
   const parameters = { size, quality, seconds, audio };
   const isClosed = (route: Route) => losses.isClosed(route, owner);
-  chooseRoutes(asked.kind, wanted.model, parameters, providers, events, isClosed);
-  const { id, price } = wanted.model;
+  chooseRoutes(asked.kind, model, parameters, providers, events, isClosed);
+  const { id, price } = model;
   const urls = dependsOnInputPixels(price) ? "headers" : "unread";
   const seen = await inputs.look(sources, urls, { owner, allowance, signal });
   const { charge, priceVersion } = priceMediaOrder(asked, wanted, pixelsOfSeen(seen));
@@ -216,14 +220,15 @@ async function prepare(
 ): Promise<{ order: MediaOrder; producer: Producer<MediaKinds> }> {
   const { requests, catalog, providers, events, clock, work, inputs, holdForMs } = deps;
   const { fields, sources, allowance, left: signal } = incoming;
-  const { requestId, accountId, keyId, claim, maxCost, asynchronous, callbackUrl } = caller;
+  const { requestId, accountId, keyId, claim, maxCost, asynchronous, callbackUrl, allowed } = caller;
   const createdAt = clock.now();
-  const wanted = createMediaOrder(asked, fields, sources, catalog.require(fields.model));
+  const model = requireAllowed(allowed, catalog.require(fields.model));
+  const wanted = createMediaOrder(asked, fields, sources, model);
   const { prompt, count, format } = wanted;
   const { size, quality, seconds, audio } = wanted.shape;
   const parameters = { size, quality, seconds, audio };
   const isClosed = (route: Route) => requests.losses.isClosed(route, accountId);
-  const routes = chooseRoutes(asked.kind, wanted.model, parameters, providers, events, isClosed);
+  const routes = chooseRoutes(asked.kind, model, parameters, providers, events, isClosed);
   const share = { owner: accountId, allowance, signal };
   const seen = await lookAtInputs(deps, incoming, caller, wanted, share);
   const pixels = pixelsOfSeen(seen);

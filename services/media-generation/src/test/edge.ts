@@ -18,6 +18,8 @@ export const ACCOUNT_HEADER = "x-test-account";
 
 /** Default response_format of the client's key. */
 export const FORMAT_HEADER = "x-test-response-format";
+/** JSON of the allow-lists of the client's key. */
+export const ALLOWED_HEADER = "x-test-allowed";
 /** A stop waits for running requests. */
 const LONGEST_REQUEST_MS = 600_000;
 
@@ -32,12 +34,14 @@ export const edgeModule: Module = defineModule({
     const app = createHttpApp({ log, requestId: () => randomUUID() });
     app.addHook("onRequest", async (request, reply) => {
       const { [KEY_HEADER]: keyId, [ACCOUNT_HEADER]: accountId, [FORMAT_HEADER]: format } = request.headers;
+      const lists = request.headers[ALLOWED_HEADER];
       const responseFormat = RESPONSE_FORMATS.find((known) => known === format);
       request.principal = {
         ...caller,
         ...(typeof keyId === "string" ? { keyId } : {}),
         ...(typeof accountId === "string" ? { accountId } : {}),
         ...(responseFormat === undefined ? {} : { responseFormat }),
+        ...(typeof lists === "string" ? { allowed: JSON.parse(lists) } : {}),
       };
       waiting.add(request.id);
       reply.raw.once("close", () => waiting.delete(request.id));

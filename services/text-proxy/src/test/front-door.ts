@@ -2,6 +2,7 @@
 // every request, and mounts the text proxy behind it.
 
 import { randomUUID } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Principal } from "@gr/identity";
 import {
@@ -24,9 +25,13 @@ export const principal: Principal = { accountId: ACCOUNT, keyId: KEY, kind: "nor
 /** Names another client than the default: "<account id>/<key id>". */
 export const CALLER_HEADER = "x-test-caller";
 
-function principalFrom(caller: string | string[] | undefined): Principal {
+/** JSON of the allow-lists of the client's key. */
+export const ALLOWED_HEADER = "x-test-allowed";
+
+function principalFrom({ [CALLER_HEADER]: caller, [ALLOWED_HEADER]: lists }: IncomingHttpHeaders): Principal {
   const [accountId = ACCOUNT, keyId = KEY] = typeof caller === "string" ? caller.split("/") : [];
-  return { accountId, keyId, kind: "normal" };
+  const allowed = typeof lists === "string" ? { allowed: JSON.parse(lists) } : {};
+  return { accountId, keyId, kind: "normal", ...allowed };
 }
 
 export function frontDoor(): Module {
@@ -49,13 +54,14 @@ export function frontDoor(): Module {
         },
       });
       app.addHook("onRequest", async (request, reply) => {
-        request.principal = principalFrom(request.headers[CALLER_HEADER]);
+        request.principal = principalFrom(request.headers);
         reply.header("x-ratelimit-limit-requests", "100");
       });
       await mount(app, "text-proxy", [
         { prefix: "/v1/compat/chat/completions" },
         { prefix: "/v1/compat/responses" },
         { prefix: "/v1/quote/chat/completions" },
+        { prefix: "/v1/quote/responses" },
       ]);
       return {
         start: async () => {

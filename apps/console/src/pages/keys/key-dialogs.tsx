@@ -6,15 +6,19 @@ import {
   Checkbox,
   Group,
   Modal,
+  MultiSelect,
   NumberInput,
   Select,
   Stack,
+  TagsInput,
   Text,
   TextInput,
 } from "@mantine/core";
 import { useForm } from "@mantine/form";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { call } from "../../api/console-client.ts";
+import { modelsQuery } from "../../models-query.ts";
 import { shortDecimal } from "../../parts/figures/figure-text.ts";
 import { useAct } from "../../parts/forms/act.ts";
 import { CodeBlock, CopyField } from "../../parts/forms/copy-text.tsx";
@@ -29,7 +33,19 @@ interface KeyFields {
   readonly spend_limit_period: string;
   /** Local time in the format of `datetime-local`. */
   readonly expires_at: string;
+  /** Empty: all. */
+  readonly allowed_models: string[];
+  readonly allowed_providers: string[];
 }
+
+const NO_FIELDS: KeyFields = {
+  name: "",
+  spend_limit: "",
+  spend_limit_period: "",
+  expires_at: "",
+  allowed_models: [],
+  allowed_providers: [],
+};
 
 const PERIODS = [
   { value: "", label: "never" },
@@ -39,7 +55,14 @@ const PERIODS = [
 ];
 
 /** Returns the request body. A cleared limit also clears its period. */
-function bodyOf({ name, spend_limit, spend_limit_period, expires_at }: KeyFields) {
+function bodyOf({
+  name,
+  spend_limit,
+  spend_limit_period,
+  expires_at,
+  allowed_models,
+  allowed_providers,
+}: KeyFields) {
   const cap = spend_limit.trim().replace(/^\$/, "");
   const period = ["day", "week", "month"].find((each) => each === spend_limit_period);
   return {
@@ -47,6 +70,8 @@ function bodyOf({ name, spend_limit, spend_limit_period, expires_at }: KeyFields
     spend_limit: cap === "" ? null : cap,
     spend_limit_period: cap === "" ? null : ((period as "day" | "week" | "month" | undefined) ?? null),
     expires_at: expires_at === "" ? null : new Date(expires_at).toISOString(),
+    allowed_models: allowed_models.length === 0 ? null : allowed_models,
+    allowed_providers: allowed_providers.length === 0 ? null : allowed_providers,
   };
 }
 
@@ -81,6 +106,36 @@ function Fields({ form, isNormal }: { form: ReturnType<typeof useKeyForm>; isNor
         description="Your local time. Empty: never."
         {...form.getInputProps("expires_at")}
       />
+      {isNormal && <AllowLists form={form} />}
+    </>
+  );
+}
+
+function AllowLists({ form }: { form: ReturnType<typeof useKeyForm> }) {
+  const { data: models = [] } = useQuery(modelsQuery);
+  const providers = [...new Set(models.flatMap((model) => model.providers))].sort();
+  return (
+    <>
+      <TagsInput
+        label="Allowed models"
+        description="Ids of models. * at the end stands for any end. Empty: all models."
+        placeholder={form.values.allowed_models.length === 0 ? "all models" : ""}
+        data={models.map(({ id }) => id)}
+        limit={50}
+        maxTags={100}
+        clearable
+        acceptValueOnBlur
+        {...form.getInputProps("allowed_models")}
+      />
+      <MultiSelect
+        label="Allowed providers"
+        description="Requests are never sent to another provider. Empty: all providers."
+        placeholder={form.values.allowed_providers.length === 0 ? "all providers" : ""}
+        data={[...new Set([...providers, ...form.values.allowed_providers])]}
+        searchable
+        clearable
+        {...form.getInputProps("allowed_providers")}
+      />
     </>
   );
 }
@@ -95,7 +150,7 @@ export function NewKey({
   onSecret,
 }: DialogProps & { kind: KeyRecord["kind"]; onSecret: (secret: string) => void }) {
   const { account_id: account } = useAccount();
-  const form = useKeyForm({ name: "", spend_limit: "", spend_limit_period: "", expires_at: "" }, newKeyBody);
+  const form = useKeyForm(NO_FIELDS, newKeyBody);
   const create = useAct({
     send: (fields: KeyFields) => call("createKey", { path: { account }, body: { ...bodyOf(fields), kind } }),
     changes: [
@@ -127,14 +182,25 @@ export function EditKey({ apiKey, close }: DialogProps & { apiKey: KeyRecord }) 
       spend_limit: shortDecimal(apiKey.spend_limit ?? ""),
       spend_limit_period: apiKey.spend_limit_period ?? "",
       expires_at: apiKey.expires_at === null ? "" : localInput(apiKey.expires_at),
+      allowed_models: apiKey.allowed_models ?? [],
+      allowed_providers: apiKey.allowed_providers ?? [],
     },
     keyChangeBody,
   );
   const change = useAct({
     send: (fields: KeyFields) => {
-      const { spend_limit, spend_limit_period, ...others } = bodyOf(fields);
-      const limits = apiKey.kind === "normal" ? { spend_limit, spend_limit_period } : {};
-      return call("changeKey", { path: { account, id: apiKey.id }, body: { ...others, ...limits } });
+      const { spend_limit, spend_limit_period, allowed_models, allowed_providers, ...others } =
+        bodyOf(fields);
+      const limits = {
+        ...{ spend_limit, spend_limit_period },
+        // An unchanged list may name a model that is gone, which a new list must not.
+        ...(form.isDirty("allowed_models") && { allowed_models }),
+        ...(form.isDirty("allowed_providers") && { allowed_providers }),
+      };
+      return call("changeKey", {
+        path: { account, id: apiKey.id },
+        body: { ...others, ...(apiKey.kind === "normal" && limits) },
+      });
     },
     changes: [["keys", account]],
     done: "The key is changed.",

@@ -103,6 +103,7 @@ function KeyTable({ keys, mayChange, open }: TableProps) {
             <Text size="xs" c="dimmed" ff="monospace">
               {key.hint}
             </Text>
+            <Allowed of={key} />
           </Table.Td>
           <Table.Td>
             <Spent of={key} />
@@ -119,6 +120,25 @@ function KeyTable({ keys, mayChange, open }: TableProps) {
       ))}
     </RowsTable>
   );
+}
+
+/** The lists of a key in a few words; their names are in the title. */
+function Allowed({ of: { allowed_models: models, allowed_providers: providers } }: { of: KeyRecord }) {
+  const parts = [countOf(models, "model"), countOf(providers, "provider")].filter(
+    (part) => part !== undefined,
+  );
+  if (parts.length === 0) return null;
+  return (
+    <Text size="xs" c="dimmed" title={[...(models ?? []), ...(providers ?? [])].join(", ")}>
+      only {parts.join(", ")}
+    </Text>
+  );
+}
+
+function countOf(names: readonly string[] | null, what: string): string | undefined {
+  if (names === null) return undefined;
+  const [first = ""] = names;
+  return names.length === 1 ? first : `${names.length} ${what}s`;
 }
 
 function Spent({ of: key }: { of: KeyRecord }) {

@@ -46,6 +46,7 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
     createKey: async (call) => {
       const accountId = accountOf(call);
       const { name, kind, spend_limit, spend_limit_period, expires_at } = call.body;
+      const { allowed_models: models, allowed_providers: providers } = call.body;
       if (kind === "management") requireRole(call.role, "admin");
       const { key, secret } = await naming(
         keys.mintKey({
@@ -55,6 +56,8 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
           ...spendLimitFields(spend_limit === null ? null : creditsIn(spend_limit)),
           ...(spend_limit_period === null ? {} : { period: PERIODS[spend_limit_period] }),
           ...(expires_at === null ? {} : { expiresAt: BigInt(Date.parse(expires_at)) }),
+          ...(models === null ? {} : { allowedModels: { names: models } }),
+          ...(providers === null ? {} : { allowedProviders: { names: providers } }),
         }),
       );
       const record = await recordOf(accountId, key);
@@ -75,6 +78,7 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
           ...spendLimitChange(spend_limit == null ? spend_limit : creditsIn(spend_limit)),
           period: periodChange(spend_limit_period, before),
           ...expiryChange(expires_at),
+          ...listsChange(call.body),
         }),
       );
       const detail = Object.fromEntries(
@@ -87,7 +91,8 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
       const accountId = accountOf(call);
       const { id: keyId = "" } = call.params;
       const before = await findKey(accountId, keyId, call.role);
-      const { name, kind, period, expiresAt } = before;
+      const { name, kind, period, expiresAt, allowedModels, allowedProviders, defaultResponseFormat } =
+        before;
       const { key, secret } = await keys.mintKey({
         accountId,
         name,
@@ -95,6 +100,9 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
         period,
         ...spendLimitFields(spendLimitOf(before)),
         ...(expiresAt === undefined ? {} : { expiresAt }),
+        ...(allowedModels === undefined ? {} : { allowedModels }),
+        ...(allowedProviders === undefined ? {} : { allowedProviders }),
+        defaultResponseFormat,
       });
       const ends = BigInt(clock.now() + call.body.overlap_hours * HOUR_MS);
       if (call.body.overlap_hours === 0) await keys.deleteKey({ accountId, keyId, kind });
@@ -171,6 +179,8 @@ export function keyRecordOf(
     total_requests: Number(usage?.requests ?? 0n),
     last_used_on: usage?.lastUsedDay || null,
     available: formatCredits(isManagement ? 0n : bindsItself ? remaining : balance),
+    allowed_models: key.allowedModels?.names ?? null,
+    allowed_providers: key.allowedProviders?.names ?? null,
     limited_by: isManagement ? null : bindsItself ? "key" : "balance",
   };
 }
@@ -195,6 +205,22 @@ function expiryChange(expiry: string | null | undefined) {
   if (expiry === undefined) return {};
   if (expiry === null) return { expiry: { case: "neverExpires", value: true } as const };
   return { expiry: { case: "expiresAt", value: BigInt(Date.parse(expiry)) } as const };
+}
+
+interface Lists {
+  readonly allowed_models?: readonly string[] | null | undefined;
+  readonly allowed_providers?: readonly string[] | null | undefined;
+}
+
+function listsChange({ allowed_models: models, allowed_providers: providers }: Lists) {
+  return {
+    ...(models === null && { models: { case: "allModels" as const, value: true } }),
+    ...(models != null && { models: { case: "allowedModels" as const, value: { names: [...models] } } }),
+    ...(providers === null && { providers: { case: "allProviders" as const, value: true } }),
+    ...(providers != null && {
+      providers: { case: "allowedProviders" as const, value: { names: [...providers] } },
+    }),
+  };
 }
 
 /** @throws ServiceError invalid_value */

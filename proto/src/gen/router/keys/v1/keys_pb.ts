@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file router/keys/v1/keys.proto.
  */
 export const file_router_keys_v1_keys: GenFile = /*@__PURE__*/
-  fileDesc("Chlyb3V0ZXIva2V5cy92MS9rZXlzLnByb3RvEg5yb3V0ZXIua2V5cy52MSKTAwoDS2V5Eg4KBmtleV9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEgwKBG5hbWUYAyABKAkSJQoEa2luZBgEIAEoDjIXLnJvdXRlci5rZXlzLnYxLktleUtpbmQSDgoGYWN0aXZlGAUgASgIEhgKC2NhcF9jcmVkaXRzGAYgASgDSACIAQESLgoGcGVyaW9kGAcgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRQZXJpb2QSFwoKZXhwaXJlc19hdBgIIAEoA0gBiAEBEhIKCmNyZWF0ZWRfYXQYCSABKAMSDAoEaGludBgKIAEoCRIWCglwZXJzb25faWQYCyABKAlIAogBARIgChNzcGVuZF9saW1pdF9jcmVkaXRzGAwgASgDSAOIAQESHwoXZGVmYXVsdF9yZXNwb25zZV9mb3JtYXQYDSABKAlCDgoMX2NhcF9jcmVkaXRzQg0KC19leHBpcmVzX2F0QgwKCl9wZXJzb25faWRCFgoUX3NwZW5kX2xpbWl0X2NyZWRpdHMiJAoUQ3JlYXRlQWNjb3VudFJlcXVlc3QSDAoEbmFtZRgBIAEoCSIrChVDcmVhdGVBY2NvdW50UmVzcG9uc2USEgoKYWNjb3VudF9pZBgBIAEoCSJgCgdBY2NvdW50EhIKCmFjY291bnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRISCgpjcmVhdGVkX2F0GAMgASgDEh8KF2RlZmF1bHRfcmVzcG9uc2VfZm9ybWF0GAQgASgJIkkKE0xpc3RBY2NvdW50c1JlcXVlc3QSDQoFbGltaXQYASABKAUSDQoFYWZ0ZXIYAiABKAkSFAoMY3JlYXRlZF9mcm9tGAMgASgDIlMKFExpc3RBY2NvdW50c1Jlc3BvbnNlEikKCGFjY291bnRzGAEgAygLMhcucm91dGVyLmtleXMudjEuQWNjb3VudBIQCghoYXNfbW9yZRgCIAEoCCInChFHZXRBY2NvdW50UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJIj4KEkdldEFjY291bnRSZXNwb25zZRIoCgdhY2NvdW50GAEgASgLMhcucm91dGVyLmtleXMudjEuQWNjb3VudCI4ChRSZW5hbWVBY2NvdW50UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkiFwoVUmVuYW1lQWNjb3VudFJlc3BvbnNlImwKFFVwZGF0ZUFjY291bnRSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSJAoXZGVmYXVsdF9yZXNwb25zZV9mb3JtYXQYAiABKAlIAIgBAUIaChhfZGVmYXVsdF9yZXNwb25zZV9mb3JtYXQiQQoVVXBkYXRlQWNjb3VudFJlc3BvbnNlEigKB2FjY291bnQYASABKAsyFy5yb3V0ZXIua2V5cy52MS5BY2NvdW50IrYCCg5NaW50S2V5UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSJQoEa2luZBgDIAEoDjIXLnJvdXRlci5rZXlzLnYxLktleUtpbmQSGAoLY2FwX2NyZWRpdHMYBCABKANIAIgBARIuCgZwZXJpb2QYBSABKA4yHi5yb3V0ZXIuYmlsbGluZy52MS5TcGVuZFBlcmlvZBIXCgpleHBpcmVzX2F0GAYgASgDSAGIAQESIAoTc3BlbmRfbGltaXRfY3JlZGl0cxgHIAEoA0gCiAEBEh8KF2RlZmF1bHRfcmVzcG9uc2VfZm9ybWF0GAggASgJQg4KDF9jYXBfY3JlZGl0c0INCgtfZXhwaXJlc19hdEIWChRfc3BlbmRfbGltaXRfY3JlZGl0cyJDCg9NaW50S2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMucm91dGVyLmtleXMudjEuS2V5Eg4KBnNlY3JldBgCIAEoCSJqCg9MaXN0S2V5c1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIlCgRraW5kGAIgASgOMhcucm91dGVyLmtleXMudjEuS2V5S2luZBINCgVsaW1pdBgDIAEoBRINCgVhZnRlchgEIAEoCSJHChBMaXN0S2V5c1Jlc3BvbnNlEiEKBGtleXMYASADKAsyEy5yb3V0ZXIua2V5cy52MS5LZXkSEAoIaGFzX21vcmUYAiABKAgiMwoNR2V0S2V5UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEg4KBmtleV9pZBgCIAEoCSIyCg5HZXRLZXlSZXNwb25zZRIgCgNrZXkYASABKAsyEy5yb3V0ZXIua2V5cy52MS5LZXkilQMKEFVwZGF0ZUtleVJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIOCgZrZXlfaWQYAiABKAkSEQoEbmFtZRgDIAEoCUgDiAEBEhMKBmFjdGl2ZRgEIAEoCEgEiAEBEhUKC2NhcF9jcmVkaXRzGAUgASgDSAASEAoGbm9fY2FwGAYgASgISAASLgoGcGVyaW9kGAcgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRQZXJpb2QSFAoKZXhwaXJlc19hdBgIIAEoA0gBEhcKDW5ldmVyX2V4cGlyZXMYCSABKAhIARIdChNzcGVuZF9saW1pdF9jcmVkaXRzGAogASgDSAISGAoObm9fc3BlbmRfbGltaXQYCyABKAhIAhIkChdkZWZhdWx0X3Jlc3BvbnNlX2Zvcm1hdBgMIAEoCUgFiAEBQgUKA2NhcEIICgZleHBpcnlCDQoLc3BlbmRfbGltaXRCBwoFX25hbWVCCQoHX2FjdGl2ZUIaChhfZGVmYXVsdF9yZXNwb25zZV9mb3JtYXQiNQoRVXBkYXRlS2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMucm91dGVyLmtleXMudjEuS2V5Il0KEERlbGV0ZUtleVJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIOCgZrZXlfaWQYAiABKAkSJQoEa2luZBgDIAEoDjIXLnJvdXRlci5rZXlzLnYxLktleUtpbmQiEwoRRGVsZXRlS2V5UmVzcG9uc2UiIgoQVmVyaWZ5S2V5UmVxdWVzdBIOCgZzZWNyZXQYASABKAkiTgoRVmVyaWZ5S2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMucm91dGVyLmtleXMudjEuS2V5EhcKD3Jlc3BvbnNlX2Zvcm1hdBgCIAEoCSJlChRJc3N1ZVdlYlRva2VuUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhMKC2xpZmV0aW1lX21zGAIgASgDEhYKCXBlcnNvbl9pZBgDIAEoCUgAiAEBQgwKCl9wZXJzb25faWQiOgoVSXNzdWVXZWJUb2tlblJlc3BvbnNlEg0KBXRva2VuGAEgASgJEhIKCmV4cGlyZXNfYXQYAiABKAMqaQoHS2V5S2luZBIYChRLRVlfS0lORF9VTlNQRUNJRklFRBAAEhMKD0tFWV9LSU5EX05PUk1BTBABEhcKE0tFWV9LSU5EX01BTkFHRU1FTlQQAhIWChJLRVlfS0lORF9XRUJfVE9LRU4QAzKPCAoLS2V5c1NlcnZpY2USXAoNQ3JlYXRlQWNjb3VudBIkLnJvdXRlci5rZXlzLnYxLkNyZWF0ZUFjY291bnRSZXF1ZXN0GiUucm91dGVyLmtleXMudjEuQ3JlYXRlQWNjb3VudFJlc3BvbnNlElkKDExpc3RBY2NvdW50cxIjLnJvdXRlci5rZXlzLnYxLkxpc3RBY2NvdW50c1JlcXVlc3QaJC5yb3V0ZXIua2V5cy52MS5MaXN0QWNjb3VudHNSZXNwb25zZRJTCgpHZXRBY2NvdW50EiEucm91dGVyLmtleXMudjEuR2V0QWNjb3VudFJlcXVlc3QaIi5yb3V0ZXIua2V5cy52MS5HZXRBY2NvdW50UmVzcG9uc2USXAoNUmVuYW1lQWNjb3VudBIkLnJvdXRlci5rZXlzLnYxLlJlbmFtZUFjY291bnRSZXF1ZXN0GiUucm91dGVyLmtleXMudjEuUmVuYW1lQWNjb3VudFJlc3BvbnNlElwKDVVwZGF0ZUFjY291bnQSJC5yb3V0ZXIua2V5cy52MS5VcGRhdGVBY2NvdW50UmVxdWVzdBolLnJvdXRlci5rZXlzLnYxLlVwZGF0ZUFjY291bnRSZXNwb25zZRJKCgdNaW50S2V5Eh4ucm91dGVyLmtleXMudjEuTWludEtleVJlcXVlc3QaHy5yb3V0ZXIua2V5cy52MS5NaW50S2V5UmVzcG9uc2USTQoITGlzdEtleXMSHy5yb3V0ZXIua2V5cy52MS5MaXN0S2V5c1JlcXVlc3QaIC5yb3V0ZXIua2V5cy52MS5MaXN0S2V5c1Jlc3BvbnNlEkcKBkdldEtleRIdLnJvdXRlci5rZXlzLnYxLkdldEtleVJlcXVlc3QaHi5yb3V0ZXIua2V5cy52MS5HZXRLZXlSZXNwb25zZRJQCglVcGRhdGVLZXkSIC5yb3V0ZXIua2V5cy52MS5VcGRhdGVLZXlSZXF1ZXN0GiEucm91dGVyLmtleXMudjEuVXBkYXRlS2V5UmVzcG9uc2USUAoJRGVsZXRlS2V5EiAucm91dGVyLmtleXMudjEuRGVsZXRlS2V5UmVxdWVzdBohLnJvdXRlci5rZXlzLnYxLkRlbGV0ZUtleVJlc3BvbnNlElAKCVZlcmlmeUtleRIgLnJvdXRlci5rZXlzLnYxLlZlcmlmeUtleVJlcXVlc3QaIS5yb3V0ZXIua2V5cy52MS5WZXJpZnlLZXlSZXNwb25zZRJcCg1Jc3N1ZVdlYlRva2VuEiQucm91dGVyLmtleXMudjEuSXNzdWVXZWJUb2tlblJlcXVlc3QaJS5yb3V0ZXIua2V5cy52MS5Jc3N1ZVdlYlRva2VuUmVzcG9uc2ViBnByb3RvMw", [file_router_billing_v1_billing]);
+  fileDesc("Chlyb3V0ZXIva2V5cy92MS9rZXlzLnByb3RvEg5yb3V0ZXIua2V5cy52MSL8AwoDS2V5Eg4KBmtleV9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEgwKBG5hbWUYAyABKAkSJQoEa2luZBgEIAEoDjIXLnJvdXRlci5rZXlzLnYxLktleUtpbmQSDgoGYWN0aXZlGAUgASgIEhgKC2NhcF9jcmVkaXRzGAYgASgDSACIAQESLgoGcGVyaW9kGAcgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRQZXJpb2QSFwoKZXhwaXJlc19hdBgIIAEoA0gBiAEBEhIKCmNyZWF0ZWRfYXQYCSABKAMSDAoEaGludBgKIAEoCRIWCglwZXJzb25faWQYCyABKAlIAogBARIgChNzcGVuZF9saW1pdF9jcmVkaXRzGAwgASgDSAOIAQESHwoXZGVmYXVsdF9yZXNwb25zZV9mb3JtYXQYDSABKAkSMQoOYWxsb3dlZF9tb2RlbHMYDiABKAsyGS5yb3V0ZXIua2V5cy52MS5BbGxvd0xpc3QSNAoRYWxsb3dlZF9wcm92aWRlcnMYDyABKAsyGS5yb3V0ZXIua2V5cy52MS5BbGxvd0xpc3RCDgoMX2NhcF9jcmVkaXRzQg0KC19leHBpcmVzX2F0QgwKCl9wZXJzb25faWRCFgoUX3NwZW5kX2xpbWl0X2NyZWRpdHMiGgoJQWxsb3dMaXN0Eg0KBW5hbWVzGAEgAygJIiQKFENyZWF0ZUFjY291bnRSZXF1ZXN0EgwKBG5hbWUYASABKAkiKwoVQ3JlYXRlQWNjb3VudFJlc3BvbnNlEhIKCmFjY291bnRfaWQYASABKAkiYAoHQWNjb3VudBISCgphY2NvdW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSEgoKY3JlYXRlZF9hdBgDIAEoAxIfChdkZWZhdWx0X3Jlc3BvbnNlX2Zvcm1hdBgEIAEoCSJJChNMaXN0QWNjb3VudHNSZXF1ZXN0Eg0KBWxpbWl0GAEgASgFEg0KBWFmdGVyGAIgASgJEhQKDGNyZWF0ZWRfZnJvbRgDIAEoAyJTChRMaXN0QWNjb3VudHNSZXNwb25zZRIpCghhY2NvdW50cxgBIAMoCzIXLnJvdXRlci5rZXlzLnYxLkFjY291bnQSEAoIaGFzX21vcmUYAiABKAgiJwoRR2V0QWNjb3VudFJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCSI+ChJHZXRBY2NvdW50UmVzcG9uc2USKAoHYWNjb3VudBgBIAEoCzIXLnJvdXRlci5rZXlzLnYxLkFjY291bnQiOAoUUmVuYW1lQWNjb3VudFJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJIhcKFVJlbmFtZUFjY291bnRSZXNwb25zZSJsChRVcGRhdGVBY2NvdW50UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEiQKF2RlZmF1bHRfcmVzcG9uc2VfZm9ybWF0GAIgASgJSACIAQFCGgoYX2RlZmF1bHRfcmVzcG9uc2VfZm9ybWF0IkEKFVVwZGF0ZUFjY291bnRSZXNwb25zZRIoCgdhY2NvdW50GAEgASgLMhcucm91dGVyLmtleXMudjEuQWNjb3VudCKfAwoOTWludEtleVJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEiUKBGtpbmQYAyABKA4yFy5yb3V0ZXIua2V5cy52MS5LZXlLaW5kEhgKC2NhcF9jcmVkaXRzGAQgASgDSACIAQESLgoGcGVyaW9kGAUgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRQZXJpb2QSFwoKZXhwaXJlc19hdBgGIAEoA0gBiAEBEiAKE3NwZW5kX2xpbWl0X2NyZWRpdHMYByABKANIAogBARIfChdkZWZhdWx0X3Jlc3BvbnNlX2Zvcm1hdBgIIAEoCRIxCg5hbGxvd2VkX21vZGVscxgJIAEoCzIZLnJvdXRlci5rZXlzLnYxLkFsbG93TGlzdBI0ChFhbGxvd2VkX3Byb3ZpZGVycxgKIAEoCzIZLnJvdXRlci5rZXlzLnYxLkFsbG93TGlzdEIOCgxfY2FwX2NyZWRpdHNCDQoLX2V4cGlyZXNfYXRCFgoUX3NwZW5kX2xpbWl0X2NyZWRpdHMiQwoPTWludEtleVJlc3BvbnNlEiAKA2tleRgBIAEoCzITLnJvdXRlci5rZXlzLnYxLktleRIOCgZzZWNyZXQYAiABKAkiagoPTGlzdEtleXNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSJQoEa2luZBgCIAEoDjIXLnJvdXRlci5rZXlzLnYxLktleUtpbmQSDQoFbGltaXQYAyABKAUSDQoFYWZ0ZXIYBCABKAkiRwoQTGlzdEtleXNSZXNwb25zZRIhCgRrZXlzGAEgAygLMhMucm91dGVyLmtleXMudjEuS2V5EhAKCGhhc19tb3JlGAIgASgIIjMKDUdldEtleVJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIOCgZrZXlfaWQYAiABKAkiMgoOR2V0S2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMucm91dGVyLmtleXMudjEuS2V5IsgEChBVcGRhdGVLZXlSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDgoGa2V5X2lkGAIgASgJEhEKBG5hbWUYAyABKAlIBYgBARITCgZhY3RpdmUYBCABKAhIBogBARIVCgtjYXBfY3JlZGl0cxgFIAEoA0gAEhAKBm5vX2NhcBgGIAEoCEgAEi4KBnBlcmlvZBgHIAEoDjIeLnJvdXRlci5iaWxsaW5nLnYxLlNwZW5kUGVyaW9kEhQKCmV4cGlyZXNfYXQYCCABKANIARIXCg1uZXZlcl9leHBpcmVzGAkgASgISAESHQoTc3BlbmRfbGltaXRfY3JlZGl0cxgKIAEoA0gCEhgKDm5vX3NwZW5kX2xpbWl0GAsgASgISAISJAoXZGVmYXVsdF9yZXNwb25zZV9mb3JtYXQYDCABKAlIB4gBARIzCg5hbGxvd2VkX21vZGVscxgNIAEoCzIZLnJvdXRlci5rZXlzLnYxLkFsbG93TGlzdEgDEhQKCmFsbF9tb2RlbHMYDiABKAhIAxI2ChFhbGxvd2VkX3Byb3ZpZGVycxgPIAEoCzIZLnJvdXRlci5rZXlzLnYxLkFsbG93TGlzdEgEEhcKDWFsbF9wcm92aWRlcnMYECABKAhIBEIFCgNjYXBCCAoGZXhwaXJ5Qg0KC3NwZW5kX2xpbWl0QggKBm1vZGVsc0ILCglwcm92aWRlcnNCBwoFX25hbWVCCQoHX2FjdGl2ZUIaChhfZGVmYXVsdF9yZXNwb25zZV9mb3JtYXQiNQoRVXBkYXRlS2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMucm91dGVyLmtleXMudjEuS2V5Il0KEERlbGV0ZUtleVJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIOCgZrZXlfaWQYAiABKAkSJQoEa2luZBgDIAEoDjIXLnJvdXRlci5rZXlzLnYxLktleUtpbmQiEwoRRGVsZXRlS2V5UmVzcG9uc2UiIgoQVmVyaWZ5S2V5UmVxdWVzdBIOCgZzZWNyZXQYASABKAkiTgoRVmVyaWZ5S2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMucm91dGVyLmtleXMudjEuS2V5EhcKD3Jlc3BvbnNlX2Zvcm1hdBgCIAEoCSJlChRJc3N1ZVdlYlRva2VuUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhMKC2xpZmV0aW1lX21zGAIgASgDEhYKCXBlcnNvbl9pZBgDIAEoCUgAiAEBQgwKCl9wZXJzb25faWQiOgoVSXNzdWVXZWJUb2tlblJlc3BvbnNlEg0KBXRva2VuGAEgASgJEhIKCmV4cGlyZXNfYXQYAiABKAMqaQoHS2V5S2luZBIYChRLRVlfS0lORF9VTlNQRUNJRklFRBAAEhMKD0tFWV9LSU5EX05PUk1BTBABEhcKE0tFWV9LSU5EX01BTkFHRU1FTlQQAhIWChJLRVlfS0lORF9XRUJfVE9LRU4QAzKPCAoLS2V5c1NlcnZpY2USXAoNQ3JlYXRlQWNjb3VudBIkLnJvdXRlci5rZXlzLnYxLkNyZWF0ZUFjY291bnRSZXF1ZXN0GiUucm91dGVyLmtleXMudjEuQ3JlYXRlQWNjb3VudFJlc3BvbnNlElkKDExpc3RBY2NvdW50cxIjLnJvdXRlci5rZXlzLnYxLkxpc3RBY2NvdW50c1JlcXVlc3QaJC5yb3V0ZXIua2V5cy52MS5MaXN0QWNjb3VudHNSZXNwb25zZRJTCgpHZXRBY2NvdW50EiEucm91dGVyLmtleXMudjEuR2V0QWNjb3VudFJlcXVlc3QaIi5yb3V0ZXIua2V5cy52MS5HZXRBY2NvdW50UmVzcG9uc2USXAoNUmVuYW1lQWNjb3VudBIkLnJvdXRlci5rZXlzLnYxLlJlbmFtZUFjY291bnRSZXF1ZXN0GiUucm91dGVyLmtleXMudjEuUmVuYW1lQWNjb3VudFJlc3BvbnNlElwKDVVwZGF0ZUFjY291bnQSJC5yb3V0ZXIua2V5cy52MS5VcGRhdGVBY2NvdW50UmVxdWVzdBolLnJvdXRlci5rZXlzLnYxLlVwZGF0ZUFjY291bnRSZXNwb25zZRJKCgdNaW50S2V5Eh4ucm91dGVyLmtleXMudjEuTWludEtleVJlcXVlc3QaHy5yb3V0ZXIua2V5cy52MS5NaW50S2V5UmVzcG9uc2USTQoITGlzdEtleXMSHy5yb3V0ZXIua2V5cy52MS5MaXN0S2V5c1JlcXVlc3QaIC5yb3V0ZXIua2V5cy52MS5MaXN0S2V5c1Jlc3BvbnNlEkcKBkdldEtleRIdLnJvdXRlci5rZXlzLnYxLkdldEtleVJlcXVlc3QaHi5yb3V0ZXIua2V5cy52MS5HZXRLZXlSZXNwb25zZRJQCglVcGRhdGVLZXkSIC5yb3V0ZXIua2V5cy52MS5VcGRhdGVLZXlSZXF1ZXN0GiEucm91dGVyLmtleXMudjEuVXBkYXRlS2V5UmVzcG9uc2USUAoJRGVsZXRlS2V5EiAucm91dGVyLmtleXMudjEuRGVsZXRlS2V5UmVxdWVzdBohLnJvdXRlci5rZXlzLnYxLkRlbGV0ZUtleVJlc3BvbnNlElAKCVZlcmlmeUtleRIgLnJvdXRlci5rZXlzLnYxLlZlcmlmeUtleVJlcXVlc3QaIS5yb3V0ZXIua2V5cy52MS5WZXJpZnlLZXlSZXNwb25zZRJcCg1Jc3N1ZVdlYlRva2VuEiQucm91dGVyLmtleXMudjEuSXNzdWVXZWJUb2tlblJlcXVlc3QaJS5yb3V0ZXIua2V5cy52MS5Jc3N1ZVdlYlRva2VuUmVzcG9uc2ViBnByb3RvMw", [file_router_billing_v1_billing]);
 
 /**
  * @generated from message router.keys.v1.Key
@@ -97,6 +97,20 @@ export type Key = Message<"router.keys.v1.Key"> & {
    * @generated from field: string default_response_format = 13;
    */
   defaultResponseFormat: string;
+
+  /**
+   * Absent = all models.
+   *
+   * @generated from field: router.keys.v1.AllowList allowed_models = 14;
+   */
+  allowedModels?: AllowList | undefined;
+
+  /**
+   * Absent = all providers.
+   *
+   * @generated from field: router.keys.v1.AllowList allowed_providers = 15;
+   */
+  allowedProviders?: AllowList | undefined;
 };
 
 /**
@@ -105,6 +119,27 @@ export type Key = Message<"router.keys.v1.Key"> & {
  */
 export const KeySchema: GenMessage<Key> = /*@__PURE__*/
   messageDesc(file_router_keys_v1_keys, 0);
+
+/**
+ * Names that a key may use; never empty.
+ *
+ * @generated from message router.keys.v1.AllowList
+ */
+export type AllowList = Message<"router.keys.v1.AllowList"> & {
+  /**
+   * Ids of models, or their beginnings with * at the end; names of providers.
+   *
+   * @generated from field: repeated string names = 1;
+   */
+  names: string[];
+};
+
+/**
+ * Describes the message router.keys.v1.AllowList.
+ * Use `create(AllowListSchema)` to create a new message.
+ */
+export const AllowListSchema: GenMessage<AllowList> = /*@__PURE__*/
+  messageDesc(file_router_keys_v1_keys, 1);
 
 /**
  * @generated from message router.keys.v1.CreateAccountRequest
@@ -121,7 +156,7 @@ export type CreateAccountRequest = Message<"router.keys.v1.CreateAccountRequest"
  * Use `create(CreateAccountRequestSchema)` to create a new message.
  */
 export const CreateAccountRequestSchema: GenMessage<CreateAccountRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 1);
+  messageDesc(file_router_keys_v1_keys, 2);
 
 /**
  * @generated from message router.keys.v1.CreateAccountResponse
@@ -138,7 +173,7 @@ export type CreateAccountResponse = Message<"router.keys.v1.CreateAccountRespons
  * Use `create(CreateAccountResponseSchema)` to create a new message.
  */
 export const CreateAccountResponseSchema: GenMessage<CreateAccountResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 2);
+  messageDesc(file_router_keys_v1_keys, 3);
 
 /**
  * @generated from message router.keys.v1.Account
@@ -174,7 +209,7 @@ export type Account = Message<"router.keys.v1.Account"> & {
  * Use `create(AccountSchema)` to create a new message.
  */
 export const AccountSchema: GenMessage<Account> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 3);
+  messageDesc(file_router_keys_v1_keys, 4);
 
 /**
  * @generated from message router.keys.v1.ListAccountsRequest
@@ -207,7 +242,7 @@ export type ListAccountsRequest = Message<"router.keys.v1.ListAccountsRequest"> 
  * Use `create(ListAccountsRequestSchema)` to create a new message.
  */
 export const ListAccountsRequestSchema: GenMessage<ListAccountsRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 4);
+  messageDesc(file_router_keys_v1_keys, 5);
 
 /**
  * @generated from message router.keys.v1.ListAccountsResponse
@@ -231,7 +266,7 @@ export type ListAccountsResponse = Message<"router.keys.v1.ListAccountsResponse"
  * Use `create(ListAccountsResponseSchema)` to create a new message.
  */
 export const ListAccountsResponseSchema: GenMessage<ListAccountsResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 5);
+  messageDesc(file_router_keys_v1_keys, 6);
 
 /**
  * @generated from message router.keys.v1.GetAccountRequest
@@ -248,7 +283,7 @@ export type GetAccountRequest = Message<"router.keys.v1.GetAccountRequest"> & {
  * Use `create(GetAccountRequestSchema)` to create a new message.
  */
 export const GetAccountRequestSchema: GenMessage<GetAccountRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 6);
+  messageDesc(file_router_keys_v1_keys, 7);
 
 /**
  * @generated from message router.keys.v1.GetAccountResponse
@@ -265,7 +300,7 @@ export type GetAccountResponse = Message<"router.keys.v1.GetAccountResponse"> & 
  * Use `create(GetAccountResponseSchema)` to create a new message.
  */
 export const GetAccountResponseSchema: GenMessage<GetAccountResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 7);
+  messageDesc(file_router_keys_v1_keys, 8);
 
 /**
  * @generated from message router.keys.v1.RenameAccountRequest
@@ -289,7 +324,7 @@ export type RenameAccountRequest = Message<"router.keys.v1.RenameAccountRequest"
  * Use `create(RenameAccountRequestSchema)` to create a new message.
  */
 export const RenameAccountRequestSchema: GenMessage<RenameAccountRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 8);
+  messageDesc(file_router_keys_v1_keys, 9);
 
 /**
  * @generated from message router.keys.v1.RenameAccountResponse
@@ -302,7 +337,7 @@ export type RenameAccountResponse = Message<"router.keys.v1.RenameAccountRespons
  * Use `create(RenameAccountResponseSchema)` to create a new message.
  */
 export const RenameAccountResponseSchema: GenMessage<RenameAccountResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 9);
+  messageDesc(file_router_keys_v1_keys, 10);
 
 /**
  * @generated from message router.keys.v1.UpdateAccountRequest
@@ -326,7 +361,7 @@ export type UpdateAccountRequest = Message<"router.keys.v1.UpdateAccountRequest"
  * Use `create(UpdateAccountRequestSchema)` to create a new message.
  */
 export const UpdateAccountRequestSchema: GenMessage<UpdateAccountRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 10);
+  messageDesc(file_router_keys_v1_keys, 11);
 
 /**
  * @generated from message router.keys.v1.UpdateAccountResponse
@@ -343,7 +378,7 @@ export type UpdateAccountResponse = Message<"router.keys.v1.UpdateAccountRespons
  * Use `create(UpdateAccountResponseSchema)` to create a new message.
  */
 export const UpdateAccountResponseSchema: GenMessage<UpdateAccountResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 11);
+  messageDesc(file_router_keys_v1_keys, 12);
 
 /**
  * @generated from message router.keys.v1.MintKeyRequest
@@ -394,6 +429,20 @@ export type MintKeyRequest = Message<"router.keys.v1.MintKeyRequest"> & {
    * @generated from field: string default_response_format = 8;
    */
   defaultResponseFormat: string;
+
+  /**
+   * Absent = all models. Normal keys only.
+   *
+   * @generated from field: router.keys.v1.AllowList allowed_models = 9;
+   */
+  allowedModels?: AllowList | undefined;
+
+  /**
+   * Absent = all providers. Normal keys only.
+   *
+   * @generated from field: router.keys.v1.AllowList allowed_providers = 10;
+   */
+  allowedProviders?: AllowList | undefined;
 };
 
 /**
@@ -401,7 +450,7 @@ export type MintKeyRequest = Message<"router.keys.v1.MintKeyRequest"> & {
  * Use `create(MintKeyRequestSchema)` to create a new message.
  */
 export const MintKeyRequestSchema: GenMessage<MintKeyRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 12);
+  messageDesc(file_router_keys_v1_keys, 13);
 
 /**
  * @generated from message router.keys.v1.MintKeyResponse
@@ -425,7 +474,7 @@ export type MintKeyResponse = Message<"router.keys.v1.MintKeyResponse"> & {
  * Use `create(MintKeyResponseSchema)` to create a new message.
  */
 export const MintKeyResponseSchema: GenMessage<MintKeyResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 13);
+  messageDesc(file_router_keys_v1_keys, 14);
 
 /**
  * @generated from message router.keys.v1.ListKeysRequest
@@ -463,7 +512,7 @@ export type ListKeysRequest = Message<"router.keys.v1.ListKeysRequest"> & {
  * Use `create(ListKeysRequestSchema)` to create a new message.
  */
 export const ListKeysRequestSchema: GenMessage<ListKeysRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 14);
+  messageDesc(file_router_keys_v1_keys, 15);
 
 /**
  * @generated from message router.keys.v1.ListKeysResponse
@@ -487,7 +536,7 @@ export type ListKeysResponse = Message<"router.keys.v1.ListKeysResponse"> & {
  * Use `create(ListKeysResponseSchema)` to create a new message.
  */
 export const ListKeysResponseSchema: GenMessage<ListKeysResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 15);
+  messageDesc(file_router_keys_v1_keys, 16);
 
 /**
  * @generated from message router.keys.v1.GetKeyRequest
@@ -509,7 +558,7 @@ export type GetKeyRequest = Message<"router.keys.v1.GetKeyRequest"> & {
  * Use `create(GetKeyRequestSchema)` to create a new message.
  */
 export const GetKeyRequestSchema: GenMessage<GetKeyRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 16);
+  messageDesc(file_router_keys_v1_keys, 17);
 
 /**
  * @generated from message router.keys.v1.GetKeyResponse
@@ -526,7 +575,7 @@ export type GetKeyResponse = Message<"router.keys.v1.GetKeyResponse"> & {
  * Use `create(GetKeyResponseSchema)` to create a new message.
  */
 export const GetKeyResponseSchema: GenMessage<GetKeyResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 17);
+  messageDesc(file_router_keys_v1_keys, 18);
 
 /**
  * @generated from message router.keys.v1.UpdateKeyRequest
@@ -630,6 +679,48 @@ export type UpdateKeyRequest = Message<"router.keys.v1.UpdateKeyRequest"> & {
    * @generated from field: optional string default_response_format = 12;
    */
   defaultResponseFormat?: string | undefined;
+
+  /**
+   * Absent = unchanged.
+   *
+   * @generated from oneof router.keys.v1.UpdateKeyRequest.models
+   */
+  models: {
+    /**
+     * @generated from field: router.keys.v1.AllowList allowed_models = 13;
+     */
+    value: AllowList;
+    case: "allowedModels";
+  } | {
+    /**
+     * true
+     *
+     * @generated from field: bool all_models = 14;
+     */
+    value: boolean;
+    case: "allModels";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * Absent = unchanged.
+   *
+   * @generated from oneof router.keys.v1.UpdateKeyRequest.providers
+   */
+  providers: {
+    /**
+     * @generated from field: router.keys.v1.AllowList allowed_providers = 15;
+     */
+    value: AllowList;
+    case: "allowedProviders";
+  } | {
+    /**
+     * true
+     *
+     * @generated from field: bool all_providers = 16;
+     */
+    value: boolean;
+    case: "allProviders";
+  } | { case: undefined; value?: undefined };
 };
 
 /**
@@ -637,7 +728,7 @@ export type UpdateKeyRequest = Message<"router.keys.v1.UpdateKeyRequest"> & {
  * Use `create(UpdateKeyRequestSchema)` to create a new message.
  */
 export const UpdateKeyRequestSchema: GenMessage<UpdateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 18);
+  messageDesc(file_router_keys_v1_keys, 19);
 
 /**
  * @generated from message router.keys.v1.UpdateKeyResponse
@@ -654,7 +745,7 @@ export type UpdateKeyResponse = Message<"router.keys.v1.UpdateKeyResponse"> & {
  * Use `create(UpdateKeyResponseSchema)` to create a new message.
  */
 export const UpdateKeyResponseSchema: GenMessage<UpdateKeyResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 19);
+  messageDesc(file_router_keys_v1_keys, 20);
 
 /**
  * @generated from message router.keys.v1.DeleteKeyRequest
@@ -683,7 +774,7 @@ export type DeleteKeyRequest = Message<"router.keys.v1.DeleteKeyRequest"> & {
  * Use `create(DeleteKeyRequestSchema)` to create a new message.
  */
 export const DeleteKeyRequestSchema: GenMessage<DeleteKeyRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 20);
+  messageDesc(file_router_keys_v1_keys, 21);
 
 /**
  * @generated from message router.keys.v1.DeleteKeyResponse
@@ -696,7 +787,7 @@ export type DeleteKeyResponse = Message<"router.keys.v1.DeleteKeyResponse"> & {
  * Use `create(DeleteKeyResponseSchema)` to create a new message.
  */
 export const DeleteKeyResponseSchema: GenMessage<DeleteKeyResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 21);
+  messageDesc(file_router_keys_v1_keys, 22);
 
 /**
  * @generated from message router.keys.v1.VerifyKeyRequest
@@ -713,7 +804,7 @@ export type VerifyKeyRequest = Message<"router.keys.v1.VerifyKeyRequest"> & {
  * Use `create(VerifyKeyRequestSchema)` to create a new message.
  */
 export const VerifyKeyRequestSchema: GenMessage<VerifyKeyRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 22);
+  messageDesc(file_router_keys_v1_keys, 23);
 
 /**
  * @generated from message router.keys.v1.VerifyKeyResponse
@@ -737,7 +828,7 @@ export type VerifyKeyResponse = Message<"router.keys.v1.VerifyKeyResponse"> & {
  * Use `create(VerifyKeyResponseSchema)` to create a new message.
  */
 export const VerifyKeyResponseSchema: GenMessage<VerifyKeyResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 23);
+  messageDesc(file_router_keys_v1_keys, 24);
 
 /**
  * @generated from message router.keys.v1.IssueWebTokenRequest
@@ -768,7 +859,7 @@ export type IssueWebTokenRequest = Message<"router.keys.v1.IssueWebTokenRequest"
  * Use `create(IssueWebTokenRequestSchema)` to create a new message.
  */
 export const IssueWebTokenRequestSchema: GenMessage<IssueWebTokenRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 24);
+  messageDesc(file_router_keys_v1_keys, 25);
 
 /**
  * @generated from message router.keys.v1.IssueWebTokenResponse
@@ -794,7 +885,7 @@ export type IssueWebTokenResponse = Message<"router.keys.v1.IssueWebTokenRespons
  * Use `create(IssueWebTokenResponseSchema)` to create a new message.
  */
 export const IssueWebTokenResponseSchema: GenMessage<IssueWebTokenResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 25);
+  messageDesc(file_router_keys_v1_keys, 26);
 
 /**
  * @generated from enum router.keys.v1.KeyKind
@@ -893,7 +984,7 @@ export const KeysService: GenService<{
     output: typeof UpdateAccountResponseSchema;
   },
   /**
-   * Mints a key; its spending authority is written to billing first. Error: too_many_keys.
+   * Mints a key; its spending authority is written to billing first. Errors: too_many_keys, invalid_value.
    *
    * @generated from rpc router.keys.v1.KeysService.MintKey
    */
