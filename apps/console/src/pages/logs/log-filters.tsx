@@ -30,8 +30,8 @@ const RANGES = [
   { value: "30d", label: "Last 30 days", ms: 30 * 24 * HOUR_MS },
 ] as const;
 const FILTERS = ["kind", "status", "model", "key_id", "range", "from", "to"] as const;
-/** An id as in the header x-request-id, anywhere in a pasted text. */
-const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
+/** An id as in the header x-request-id. */
+const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** Options of a list in the page; typing finds the others. */
 const MOST_OPTIONS = 50;
 
@@ -76,11 +76,12 @@ function FindById() {
   const [isWrong, setWrong] = useState(false);
   const find = (value: string) => {
     setText(value);
-    const id = ID.exec(value)?.[0].toLowerCase();
+    // A pasted text may have words around the id.
+    const id = value.split(/[^0-9a-f-]/i).find((part) => ID.test(part));
     setWrong(false);
     if (id === undefined) return false;
     setText("");
-    void filter({ request: id }, { isStep: true });
+    void filter({ request: id.toLowerCase() }, { isStep: true });
     return true;
   };
   return (
