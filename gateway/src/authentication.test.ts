@@ -19,6 +19,7 @@ const EXAMPLES: Record<string, { path: string; body?: object }> = {
   "/v1/quote/images": { path: "/v1/quote/images/generations", body: {} },
   "/v1/quote/videos": { path: "/v1/quote/videos/generations", body: {} },
   "/console/api": { path: "/console/api/session" },
+  "/v1/account/webhooks": { path: "/v1/account/webhooks/receivers" },
   "/v1/webhooks": { path: "/v1/webhooks/deliveries" },
   "/webhooks/stripe": { path: "/webhooks/stripe" },
   "/media": { path: "/media/some/file.webp" },

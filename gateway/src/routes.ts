@@ -68,6 +68,7 @@ export const routeTable: readonly RouteRow[] = [
   { prefix: "/v1/quote/videos", module: "media-generation", ...quote },
   { prefix: "/v1/generations", module: "media-generation", access: "normal", ...other },
   { prefix: "/v1/webhooks", module: "media-generation", access: "normal", ...other },
+  { prefix: "/v1/account/webhooks", module: "media-generation", access: "management", ...other },
   {
     prefix: "/media",
     module: "media-generation",

@@ -80,6 +80,8 @@ export const errorTable = {
   },
   /** A delivery of a webhook. */
   delivery_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
+  /** A default receiver of webhooks. */
+  receiver_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
   account_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
   person_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
   passkey_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
@@ -154,6 +156,13 @@ export const errorTable = {
     status: 409,
     type: "invalid_request_error",
     code: "too_many_keys",
+    retry: "never",
+  },
+  too_many_receivers: {
+    rpc: Code.FailedPrecondition,
+    status: 409,
+    type: "invalid_request_error",
+    code: "too_many_receivers",
     retry: "never",
   },
   /** An account always has an owner. */

@@ -38,13 +38,10 @@ const LONG_ANSWER_COST = BigInt(LONG_ANSWER) * 1_500_000n;
 const PATIENCE = { timeoutMs: 120_000 };
 
 /** Runs one client to its end and checks all of its results. @param command a program and its arguments */
-export async function expectKept(
-  router: Router,
-  [program, ...args]: readonly [string, ...string[]],
-): Promise<void> {
+export async function expectKept(router: Router, command: readonly [string, ...string[]]): Promise<void> {
   const creditsBefore = await remainingCredits(router);
   const { items: before } = await simulatorBill(router);
-  const report = await runClient(router, program, args);
+  const report = (await reportOf(router, command)) as ClientReport;
   expectApi(report.chat);
   if (report.responses !== null) expectApi(report.responses);
   expect(report.unknownModel).toBe(404);
@@ -68,7 +65,11 @@ function expectApi({ text, pieces, tool, structured, vision }: ApiReport): void 
   expect(vision).toContain("30 × 20 pixels, PNG, mostly red");
 }
 
-async function runClient(router: Router, program: string, args: readonly string[]): Promise<ClientReport> {
+/** Runs one client to its end. @returns the JSON of its last line */
+export async function reportOf(
+  router: Router,
+  [program, ...args]: readonly [string, ...string[]],
+): Promise<unknown> {
   const picture = { width: 30, height: 20, channels: 3, background: "#d01010" } as const;
   const png = await sharp({ create: picture }).png().toBuffer();
   const { stdout } = await promisify(execFile)(program, args, {
@@ -81,5 +82,5 @@ async function runClient(router: Router, program: string, args: readonly string[
     },
     maxBuffer: 64 * 1024 * 1024,
   });
-  return JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "") as ClientReport;
+  return JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "");
 }

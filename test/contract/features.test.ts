@@ -10,8 +10,8 @@ const README = join(import.meta.dirname, "README.md");
 const [BEGIN, END] = ["<!-- features: UPDATE_FEATURES=1 rewrites it -->", "<!-- end of features -->"];
 
 test("each cell is a test that exists, or a reason", () => {
-  for (const { name, cells } of CLIENTS) {
-    expect([name, cells.length]).toEqual([name, FEATURES.length]);
+  for (const { name, before, cells } of CLIENTS) {
+    expect([name, before.length, cells.length]).toEqual([name, FEATURES.length, FEATURES.length]);
     for (const cell of cells) {
       if ("test" in cell) expect([cell.test, existsSync(join(ROOT, cell.test))]).toEqual([cell.test, true]);
       else expect(cell.no).not.toBe("");

@@ -1,5 +1,5 @@
-// Features own the table of clients and abilities: each cell names the test that runs the ability in that client, or the reason
-// why no test does. README.md has the table; its text is written by features.test.ts.
+// Features own the table of clients and abilities. Each cell has the result of an earlier review, and the test that now runs the
+// ability in that client, or the reason why no test does. features.test.ts writes the table into README.md.
 
 export const FEATURES = [
   "chat, stream, usage",
@@ -14,18 +14,26 @@ export const FEATURES = [
 /** Path of a test file in this repository, or the reason for its absence. */
 export type Cell = { readonly test: string } | { readonly no: string };
 
+/** Result of the review of 2026-11-23 at commit 2cbb3b2: it worked, it failed, or it was not tried. */
+type Before = "✓" | "✗" | "–";
+
 export interface Client {
   readonly name: string;
+  /** One for each feature, in order. */
+  readonly before: readonly Before[];
   /** One for each feature, in order. */
   readonly cells: readonly Cell[];
 }
 
 const by = (test: string): Cell => ({ test });
 const no = (reason: string): Cell => ({ no: reason });
+/** Reads one mark for each feature. */
+const marks = (text: string) => [...text].filter((mark): mark is Before => /[✓✗–]/.test(mark));
 
 const NODE = by("test/contract/node-clients.test.ts");
 const PICTURES = by("test/contract/node-images.test.ts");
 const PYTHON = by("test/contract/python-clients.deep.test.ts");
+const PYTHON_SAMPLES = by("test/guides/python-samples.deep.test.ts");
 const AGENTS = by("test/clients/run.ts");
 const SAMPLES = by("test/guides/samples.test.ts");
 const TYPESCRIPT = by("test/contract/description.test.ts");
@@ -33,76 +41,101 @@ const GENERATED = by("test/contract/generated-python.deep.test.ts");
 const NO_IMAGES = no("no images");
 const NO_VIDEOS = no("no videos");
 const ONLY_CHAT = no("chat only");
-const NOT_RUN = no("not run");
+const NO_TOOLS = no("runs no tools");
+const OWN_WORDS = no("errors in the program's own words");
 
 export const CLIENTS: readonly Client[] = [
   {
     name: "`openai` for Node",
+    before: marks("✓✓✓✓✗✓✓"),
     cells: [NODE, NODE, PICTURES, PICTURES, by("test/contract/video-clients.test.ts"), NODE, NODE],
   },
   {
     name: "`openai` for Python",
+    before: marks("✓✓✓✓✗✓✓"),
     cells: [
-      ...[PYTHON, PYTHON, NOT_RUN, by("test/contract/python-examples.deep.test.ts")],
+      ...[PYTHON, PYTHON, PYTHON_SAMPLES, by("test/contract/python-examples.deep.test.ts")],
       ...[by("test/contract/video-clients.deep.test.ts"), PYTHON, PYTHON],
     ],
   },
   {
     name: "AI SDK, `@ai-sdk/openai`",
-    cells: [NODE, NODE, NOT_RUN, PICTURES, NO_VIDEOS, NODE, NODE],
+    before: marks("✓✓✓✗–✓✓"),
+    cells: [NODE, NODE, PICTURES, PICTURES, NO_VIDEOS, NODE, NODE],
   },
   {
     name: "AI SDK, `@ai-sdk/openai-compatible`",
-    cells: [NODE, NODE, NOT_RUN, NOT_RUN, NO_VIDEOS, no("has no Responses API"), NODE],
+    before: marks("✓✓✓✓––✓"),
+    cells: [NODE, NODE, PICTURES, PICTURES, NO_VIDEOS, no("has no Responses API"), NODE],
   },
   {
     name: "LangChain for Node",
+    before: marks("✓✓✗––✓✓"),
     cells: [
-      NODE,
-      NODE,
-      no("its DALL·E wrapper does not work with the router"),
-      NOT_RUN,
-      NO_VIDEOS,
-      NODE,
-      NODE,
+      ...[NODE, NODE, no("its DALL·E wrapper does not work with the router"), no("has no edits")],
+      ...[NO_VIDEOS, NODE, NODE],
     ],
   },
-  { name: "LangChain for Python", cells: [PYTHON, PYTHON, NOT_RUN, NOT_RUN, NO_VIDEOS, PYTHON, PYTHON] },
-  { name: "LiteLLM", cells: [PYTHON, PYTHON, NOT_RUN, NOT_RUN, NOT_RUN, PYTHON, PYTHON] },
+  {
+    name: "LangChain for Python",
+    before: marks("✓✓–––✓✓"),
+    cells: [PYTHON, PYTHON, NO_IMAGES, NO_IMAGES, NO_VIDEOS, PYTHON, PYTHON],
+  },
+  {
+    name: "LiteLLM",
+    before: marks("✓✓✓✓–✓✓"),
+    cells: [PYTHON, PYTHON, PYTHON, PYTHON, no("its videos were not tried"), PYTHON, PYTHON],
+  },
   {
     name: "Codex",
-    cells: [no("responses only"), AGENTS, NO_IMAGES, NO_IMAGES, NO_VIDEOS, AGENTS, NOT_RUN],
+    before: marks("✗✗–––✗✓"),
+    cells: [no("responses only"), AGENTS, NO_IMAGES, NO_IMAGES, NO_VIDEOS, AGENTS, OWN_WORDS],
   },
   ...["opencode", "Copilot CLI", "aider", "Cline", "Qwen Code"].map((name) => ({
     name,
-    cells: [AGENTS, AGENTS, NO_IMAGES, NO_IMAGES, NO_VIDEOS, ONLY_CHAT, NOT_RUN],
+    before: marks(/opencode|Copilot|Qwen/.test(name) ? "✗✗––––✓" : "✓✓––––✓"),
+    cells: [AGENTS, AGENTS, NO_IMAGES, NO_IMAGES, NO_VIDEOS, ONLY_CHAT, OWN_WORDS],
   })),
   {
     name: "Open WebUI",
+    before: marks("✓✓✗✓––✗"),
     cells: [
-      ...[no("its packages need more than 4 GB"), NOT_RUN, PICTURES, NOT_RUN],
-      ...[NO_VIDEOS, ONLY_CHAT, NOT_RUN],
+      ...[no("its packages need more than 4 GB"), no("its packages need more than 4 GB"), PICTURES],
+      ...[no("its packages need more than 4 GB"), NO_VIDEOS, ONLY_CHAT, OWN_WORDS],
     ],
   },
-  { name: "curl", cells: [SAMPLES, NOT_RUN, SAMPLES, SAMPLES, SAMPLES, SAMPLES, NOT_RUN] },
+  {
+    name: "curl",
+    before: marks("✓–✓✗––✓"),
+    cells: [SAMPLES, NO_TOOLS, SAMPLES, SAMPLES, SAMPLES, SAMPLES, by("test/e2e/bad-input.test.ts")],
+  },
   {
     name: "generated by `openapi-typescript`",
-    cells: [TYPESCRIPT, NOT_RUN, TYPESCRIPT, TYPESCRIPT, NOT_RUN, NOT_RUN, TYPESCRIPT],
+    before: marks("✗–✓✓–✓✓"),
+    cells: [
+      ...[TYPESCRIPT, NO_TOOLS, TYPESCRIPT, TYPESCRIPT],
+      ...[no("compiled, not sent"), no("compiled, not sent"), TYPESCRIPT],
+    ],
   },
   {
     name: "generated by `openapi-python-client`",
-    cells: [GENERATED, NOT_RUN, GENERATED, GENERATED, GENERATED, GENERATED, GENERATED],
+    before: marks("✓–✗✗✗✓–"),
+    cells: [GENERATED, NO_TOOLS, GENERATED, GENERATED, GENERATED, GENERATED, GENERATED],
   },
 ];
 
-/** Returns the table as Markdown. @param linkOf returns the link to a test from the document */
+/**
+ * Returns the table as Markdown, each cell with the state before and the state now.
+ * @param linkOf returns the link to a test from the document
+ */
 export function featureTable(linkOf: (test: string) => string): string {
   const row = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  const now = (cell: Cell) => ("test" in cell ? `[✓](${linkOf(cell.test)})` : cell.no);
   return [
     row(["client", ...FEATURES]),
     row(["---", ...FEATURES.map(() => "---")]),
-    ...CLIENTS.map(({ name, cells }) =>
-      row([name, ...cells.map((cell) => ("test" in cell ? `[✓](${linkOf(cell.test)})` : cell.no))]),
+    ...CLIENTS.map(({ name, before, cells }) =>
+      row([name, ...cells.map((cell, index) => `${before[index]} → ${now(cell)}`)]),
     ),
   ].join("\n");
 }

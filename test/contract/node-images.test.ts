@@ -1,6 +1,7 @@
 // Clients for images, unchanged, against the router: streams of the official client, and edits of the AI SDK, which reads
 // base64 only and cannot ask for it. The request of Open WebUI is that of its source, since the program is no library.
 import { createOpenAI } from "@ai-sdk/openai";
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { generateImage } from "ai";
 import OpenAI, { toFile } from "openai";
@@ -34,12 +35,14 @@ test("openai streams an image that it generates, and one that it edits, at the p
   const image = () => toFile(png, "fox.png", { type: "image/png" });
   const plain = await spent(async () => client.images.edit({ ...asked, image: await image() }));
   const types: string[] = [];
+  const indexes: number[] = [];
   const streamed = await spent(async () => {
     const options = { ...asked, image: await image(), stream: true, partial_images: 2 } as const;
     for await (const event of await client.images.edit(options)) {
       types.push(event.type);
       expect(await formatOf(event.b64_json)).toBe("png");
-      if (event.type === "image_edit.completed") {
+      if (event.type === "image_edit.partial_image") indexes.push(event.partial_image_index);
+      else {
         expect(event.usage).toMatchObject({ total_tokens: expect.any(Number), cost: Number(plain) / 10_000 });
       }
     }
@@ -47,7 +50,35 @@ test("openai streams an image that it generates, and one that it edits, at the p
   expect([streamed, plain > 0n]).toEqual([plain, true]);
   const generated = { ...asked, model: "sandbox/image", stream: true, partial_images: 1 } as const;
   for await (const event of await client.images.generate(generated)) types.push(event.type);
-  expect(types).toEqual(["image_edit.completed", "image_generation.completed"]);
+  expect(types).toEqual([
+    ...["image_edit.partial_image", "image_edit.partial_image", "image_edit.completed"],
+    ...["image_generation.partial_image", "image_generation.completed"],
+  ]);
+  expect(indexes).toEqual([0, 1]);
+});
+
+test("openai streams a failure of its own type, with a status before the first event", async () => {
+  const asked = { model: "sandbox/image", prompt: "#nsfw", stream: true, partial_images: 1 } as const;
+  const refused = await client.images.generate(asked).catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(OpenAI.APIError);
+  expect(refused).toMatchObject({ status: 400, code: "content_policy_violation" });
+});
+
+test("the AI SDK generates images with both of its providers, and edits them with a mask", async () => {
+  const at = { baseURL: `${router.baseUrl}/v1/compat`, apiKey: router.apiKey };
+  const compatible = createOpenAICompatible({ name: "router", ...at });
+  const models = [createOpenAI(at).image("sandbox/image"), compatible.imageModel("sandbox/image")];
+  for (const model of models) {
+    const { image } = await generateImage({ model, prompt: "a fox" });
+    expect(await formatOf(image.base64)).toBe("webp");
+  }
+  const see = { width: 64, height: 48, channels: 4, background: "#0000" } as const;
+  const mask = await sharp({ create: see }).png().toBuffer();
+  const { images } = await generateImage({
+    model: compatible.imageModel("sandbox/image-edit"),
+    prompt: { text: "at night", images: [png], mask },
+  });
+  expect(await formatOf(images[0]?.base64)).toBe("webp");
 });
 
 test("@ai-sdk/openai edits an image with a key whose default response_format is b64_json", async () => {

@@ -1,8 +1,8 @@
 // Clients for Python, unchanged, against the router.
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, test } from "@jest/globals";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Router, startRouter } from "../e2e/topology.ts";
-import { expectKept } from "./contract.ts";
+import { expectKept, reportOf } from "./contract.ts";
 import { clientPython, INSTALL_MS } from "./python-environment.ts";
 
 let router: Router;
@@ -23,4 +23,9 @@ test.each([
   const script = fileURLToPath(new URL(`./python/${file}`, import.meta.url));
   // Python writes no cache beside the scripts.
   await expectKept(router, [python, "-B", script]);
+});
+
+test("LiteLLM makes an image and edits it", async () => {
+  const script = fileURLToPath(new URL("./python/litellm_images.py", import.meta.url));
+  expect(await reportOf(router, [python, "-B", script])).toEqual({ formats: ["WEBP", "WEBP"] });
 });

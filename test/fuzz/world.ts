@@ -107,7 +107,7 @@ export class World {
     if (path.startsWith("/media")) return this.#files;
     if (path.startsWith("/v1/generations")) return this.#generations;
     if (path.startsWith("/v1/compat/videos")) return this.#videos;
-    if (path.startsWith("/v1/webhooks")) return this.#deliveries;
+    if (path.includes("/webhooks/deliveries")) return this.#deliveries;
     if (path.includes("models")) return ["sandbox/chat", "sandbox%2Fimage", "openai/gpt-image-1-mini"];
     return this.#minted.map(({ id }) => id);
   }

@@ -85,7 +85,10 @@ function oneOfEach(model: Model, requests: readonly Meters[]): Meters[] {
 function fieldsOf(meters: Meters): object {
   const { size, quality } = meters;
   const common = { prompt: PROMPT, size, quality };
-  if (!("seconds" in meters)) return { ...common, n: meters.images };
+  if (!("seconds" in meters)) {
+    const { images: n, partialImages = 0 } = meters;
+    return { ...common, n, ...(partialImages === 0 ? {} : { stream: true, partial_images: partialImages }) };
+  }
   return { ...common, seconds: meters.seconds, ...(meters.audio === true ? { audio: true } : {}) };
 }
 

@@ -14,6 +14,7 @@ import {
   pixelsOfImages,
   priceMediaOrder,
   videoRequests,
+  withPartialImages,
 } from "@gr/media-generation/simulated";
 import type { Credits, PicoUsd } from "@gr/money";
 import { type Model, ModelKind } from "@gr/proto/catalog";
@@ -59,6 +60,7 @@ const events: GenerationEvents = {
   accountRefused: nobody,
   outcomeUnknown: nobody,
   noProvider: nobody,
+  partialNotSent: nobody,
   notStored: nobody,
   notDiscarded: nobody,
   notLookedUp: nobody,
@@ -78,8 +80,8 @@ export async function carryOut(
 ): Promise<Charged> {
   const asked = model.kind === ModelKind.VIDEO ? videoRequests : imageRequests;
   const request = asked.schema.parse({ model: model.id, ...fields });
-  const wanted = createMediaOrder(asked, request, pictures, model);
-  const { size, quality, seconds, audio } = wanted.shape;
+  const plain = createMediaOrder(asked, request, pictures, model);
+  const { size, quality, seconds, audio } = plain.shape;
   const providers = new Map([[provider.name, provider]]);
   const routes = chooseRoutes(
     asked.kind,
@@ -89,6 +91,7 @@ export async function carryOut(
     events,
     () => false,
   );
+  const wanted = withPartialImages(plain, request, routes);
   const priced = priceMediaOrder(asked, wanted, pixelsOfImages(pictures));
   const { count, format } = wanted;
   const order: MediaOrder = {
@@ -113,6 +116,7 @@ export async function carryOut(
     order,
     { prompt: wanted.prompt, inputs: pictures },
     routes,
+    { wants: () => true, send: () => undefined },
   );
   const { signal } = new AbortController();
   const { charge: held } = priced;

@@ -148,9 +148,16 @@ export const MUTANTS_OF_PRICES: readonly Mutant[] = [
   },
   {
     file: PRICE,
-    find: "tier.outputTokens * count(seconds) *",
-    replace: "tier.outputTokens *",
+    find: "tier.outputTokens * count(seconds) +",
+    replace: "tier.outputTokens +",
     what: "the hold of a metered video covers its first second",
+    caught: PRICE_TEST,
+  },
+  {
+    file: PRICE,
+    find: "price.partialImageTokens * count(partialImages)",
+    replace: "price.partialImageTokens",
+    what: "the hold of a stream covers one partial image",
     caught: PRICE_TEST,
   },
   // Several upstreams.

@@ -215,6 +215,7 @@ export function fakeModules(keys: FakeKeys, stage: Stage): Module[] {
           ]),
           get("/v1/generations"),
           get("/v1/webhooks/deliveries"),
+          get("/v1/account/webhooks/receivers"),
           get("/media/*"),
         ],
       },

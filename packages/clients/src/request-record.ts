@@ -64,7 +64,8 @@ export async function explainedRecord(generation: Generation, prices: PriceVersi
 
 /** Returns the record of an image or a video. */
 function mediaRecord(generation: Generation): GenerationRecord {
-  const { prompt, size, quality, seconds, audio, ...parameters } = generation.parameters ?? NO_PARAMETERS;
+  const { prompt, size, quality, seconds, audio, partialImages, ...parameters } =
+    generation.parameters ?? NO_PARAMETERS;
   const kind = nameOf(GENERATION_KIND, generation.kind) as GenerationRecord["kind"];
   const preview = kind === "video" ? "poster_url" : "thumbnail_url";
   return {
@@ -78,6 +79,7 @@ function mediaRecord(generation: Generation): GenerationRecord {
       ...(seconds === undefined ? {} : { seconds }),
       ...(audio === undefined ? {} : { audio }),
       ...(parameters.inputImages ? { input_images: parameters.inputImages } : {}),
+      ...(partialImages === undefined ? {} : { partial_images: partialImages }),
       output_format: parameters.outputFormat,
       response_format: parameters.responseFormat,
     },

@@ -27,6 +27,21 @@ const memberRoutes = routes({
     body: people.newAccountBody,
     status: 204,
   },
+  readSettings: {
+    method: "GET",
+    path: "/console/api/accounts/:account/settings",
+    access: "viewer",
+    summary: "Settings of the account for its requests",
+    answer: people.accountSettings,
+  },
+  changeSettings: {
+    method: "PATCH",
+    path: "/console/api/accounts/:account/settings",
+    access: "admin",
+    summary: "Change the settings of the account",
+    body: people.accountSettings,
+    status: 204,
+  },
   listMembers: {
     method: "GET",
     path: "/console/api/accounts/:account/members",

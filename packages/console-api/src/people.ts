@@ -42,6 +42,18 @@ export const newPasswordBody = z.object({ token, password });
 export const changePasswordBody = z.object({ current_password: knownPassword, new_password: password });
 export const newAccountBody = z.object({ name });
 
+/** Forms of the files in an answer about images or videos. */
+export const responseFormat = z.enum(["url", "b64_json", "b64_ephemeral"], {
+  error: "It must be url, b64_json, b64_ephemeral or null",
+});
+export const accountSettings = z.strictObject({
+  default_response_format: responseFormat
+    .nullable()
+    .describe(
+      "response_format of image and video requests without one, for keys without a default; null = url",
+    ),
+});
+
 /** Address of the issuer's page, which redirects back to `/sign-in/oidc` with its answer in the query. */
 export const oidcBegun = z.object({ url: z.string() });
 export const oidcAnswer = z.object({

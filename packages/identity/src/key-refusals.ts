@@ -22,7 +22,8 @@ export function normalKey(principal: object | null): Principal {
   const caller = principal as Principal | null;
   if (caller === null) throw missingKey();
   if (caller.kind !== "management") return caller;
-  const message = "A management key can only be used on /v1/api-keys; use a normal API key here.";
+  const message =
+    "A management key can only be used on /v1/api-keys and /v1/account; use a normal API key here.";
   throw new ServiceError("wrong_key_kind", message);
 }
 

@@ -31,6 +31,8 @@ export interface Asked {
 
 export interface ImageMeters extends Asked {
   readonly images: number;
+  /** Partial images of each image in a stream; absent = 0. */
+  readonly partialImages?: number;
 }
 
 export interface VideoMeters extends Asked {

@@ -333,7 +333,10 @@ describe("input images", () => {
 describe("a price by use", () => {
   const tokens = { inputPicoUsd: 5n, imageInputPicoUsd: 8n, outputPicoUsd: 30n };
   const tiers = [{ quality: "low", maxPixels: 100n, outputTokens: 10n }, { outputTokens: 20n }];
-  const bounds = { inputImageTokens: 3n, otherInputTokens: 2n, otherOutputTokens: 1n };
+  const bounds = {
+    ...{ inputImageTokens: 3n, otherInputTokens: 2n, otherOutputTokens: 1n },
+    partialImageTokens: 7n,
+  };
   const price = create(PriceSchema, { rule: { case: "metered", value: { tokens, tiers, ...bounds } } });
   const most = (meters: object) =>
     priceOfImageRequest(price, { images: 1, quality: "low", size: "10x10", ...meters });
@@ -343,6 +346,7 @@ describe("a price by use", () => {
     expect(most({ promptBytes: 4, inputImages: 2 })).toBe(one);
     expect(most({ promptBytes: 4, inputImages: 2, images: 3 })).toBe(3n * one);
     expect(most({ size: "11x10" })).toBe(2n * 5n + 20n * 30n + 30n);
+    expect(most({ promptBytes: 4, inputImages: 2, partialImages: 3 })).toBe(one + 3n * 7n * 30n);
     expect(priceOfVideoRequest(price, { seconds: 4, quality: "low", size: "10x10" })).toBe(
       10n + 40n * 30n + 30n,
     );

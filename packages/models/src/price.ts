@@ -85,7 +85,7 @@ export function priceOfImageRequest({ rule }: Price, meters: ImageMeters): PicoU
     case "megapixel":
       return priceOfMegapixels(rule.value, meters);
     case "metered":
-      return mostOfTokens(rule.value, meters, meters.images);
+      return mostOfTokens(rule.value, meters, meters);
     case "reported":
       return rule.value.most === undefined ? undefined : priceOfImageRequest(rule.value.most, meters);
     default:
@@ -101,7 +101,7 @@ export function priceOfVideoRequest({ rule }: Price, meters: VideoMeters): PicoU
     case "clip":
       return priceOfClip(rule.value, meters);
     case "metered":
-      return mostOfTokens(rule.value, meters, 1, meters.seconds);
+      return mostOfTokens(rule.value, meters, { images: 1, seconds: meters.seconds });
     case "reported":
       return rule.value.most === undefined ? undefined : priceOfVideoRequest(rule.value.most, meters);
     default:
@@ -138,7 +138,11 @@ export function linesOfRequest({ rule }: Price, meters: ImageMeters | VideoMeter
  * Returns the highest cost of a request that is billed by the token. Each byte of the prompt counts as a token. Prompt
  * and inputs count once for each created image, because a request for several may need as many calls.
  */
-function mostOfTokens(price: MeteredPrice, meters: Asked, images: number, seconds = 1): PicoUsd | undefined {
+function mostOfTokens(
+  price: MeteredPrice,
+  meters: Asked,
+  { images, seconds = 1, partialImages = 0 }: { images: number; seconds?: number; partialImages?: number },
+): PicoUsd | undefined {
   const { tokens } = price;
   const tier = price.tiers.find((candidate) => holds(candidate, meters));
   if (tokens === undefined || tier === undefined) return undefined;
@@ -147,7 +151,8 @@ function mostOfTokens(price: MeteredPrice, meters: Asked, images: number, second
   const each =
     text * largest(tokens.inputPicoUsd, tokens.cacheWritePicoUsd) +
     inputs * largest(tokens.inputPicoUsd, tokens.imageInputPicoUsd, tokens.cacheWritePicoUsd) +
-    tier.outputTokens * count(seconds) * (tokens.imageOutputPicoUsd ?? tokens.outputPicoUsd) +
+    (tier.outputTokens * count(seconds) + price.partialImageTokens * count(partialImages)) *
+      (tokens.imageOutputPicoUsd ?? tokens.outputPicoUsd) +
     price.otherOutputTokens * largest(tokens.outputPicoUsd, tokens.reasoningPicoUsd);
   return each * count(images) + tokens.requestPicoUsd * count(images);
 }

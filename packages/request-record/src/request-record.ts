@@ -100,6 +100,7 @@ export const generationRecord = z.object({
       seconds: z.number().optional(),
       audio: z.boolean().optional(),
       input_images: z.number().int().optional(),
+      partial_images: z.number().int().optional().describe("of a stream; absent without any"),
       output_format: z.string(),
       response_format: z.string(),
     })

@@ -38,7 +38,8 @@ function reportOf(rule: MeteredPrice, request: Request, { promptBytes, ...part }
   const of = (most: bigint, share: number) => Math.floor(Number(most) * share) * images;
   const text = of(BigInt(promptBytes) + rule.otherInputTokens, part.text);
   const imageInputTokens = of(rule.inputImageTokens * BigInt(request.inputImages ?? 0), part.inputs);
-  const imageOutputTokens = of((tier?.outputTokens ?? 0n) * BigInt(seconds), part.output);
+  const partials = "images" in request ? BigInt(request.partialImages ?? 0) * rule.partialImageTokens : 0n;
+  const imageOutputTokens = of((tier?.outputTokens ?? 0n) * BigInt(seconds) + partials, part.output);
   const reasoningTokens = of(rule.otherOutputTokens, part.other);
   return {
     inputTokens: text + imageInputTokens,

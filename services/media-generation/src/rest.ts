@@ -22,6 +22,7 @@ import {
 } from "@gr/runtime";
 import type { FastifyReply } from "fastify";
 import { DESCRIBED_EVENTS, type ImageEventName } from "./answer/image-events.ts";
+import { ImageStream } from "./answer/image-stream.ts";
 import { mediaAnswerSchema } from "./answer/media-answer.ts";
 import { sendText } from "./answer/send-text.ts";
 import type { GenerationEvents } from "./generation/events.ts";
@@ -47,7 +48,10 @@ import { mediaRoute } from "./storage/media-routes.ts";
 import type { MediaStorage } from "./storage/media-storage.ts";
 import { videoOf, videoSchema } from "./videos/video-object.ts";
 import { videoRoutes } from "./videos/video-routes.ts";
+import { accountRoutes } from "./webhooks/account-routes.ts";
+import type { Callbacks } from "./webhooks/callbacks.ts";
 import { type DeliveryRouteDeps, deliveryRoutes } from "./webhooks/delivery-routes.ts";
+import type { ReceiverStore } from "./webhooks/receiver-store.ts";
 
 /** Size limit of a JSON body, in bytes. */
 const MAX_BODY_BYTES = 50 * 1024 * 1024;
@@ -55,7 +59,9 @@ const MAX_BODY_BYTES = 50 * 1024 * 1024;
 /** Pause before a look at a running generation. */
 const LOOK_AFTER_SECONDS = { image: "2", video: "5" } as const;
 
-export interface RestDeps extends AcceptDeps, LogDeps, DeliveryRouteDeps {
+export interface RestDeps extends Omit<AcceptDeps, "callbacks">, LogDeps, DeliveryRouteDeps {
+  readonly callbacks: Callbacks;
+  readonly receivers: ReceiverStore;
   readonly storage: MediaStorage;
   readonly events: GenerationEvents;
   readonly work: MediaWork;
@@ -83,7 +89,7 @@ export function mediaGenerationRest(deps: RestDeps): RestApi {
     bodies,
     routes: [
       ...[...generations, ...quotes, ...videos],
-      ...[...logRoutes(deps), ...deliveryRoutes(deps), mediaRoute(deps.storage)],
+      ...[...logRoutes(deps), ...deliveryRoutes(deps), ...accountRoutes(deps), mediaRoute(deps.storage)],
     ],
   };
 }
@@ -193,7 +199,9 @@ async function answerRequest(
   const { caller: principal, http, reply } = request;
   const { parts, sender } = await readRequest(bodies, asked, path, request);
   if (prefersAsync(http.headers)) {
-    const accepted = await acceptMedia(deps, asked, { ...parts, left: NEVER }, sender);
+    // Nobody reads a stream.
+    const fields = { ...parts.fields, stream: false };
+    const accepted = await acceptMedia(deps, asked, { ...parts, fields, left: NEVER }, sender);
     return "answer" in accepted ? sendFinished(accepted, reply) : accept(deps, principal, accepted, reply);
   }
   refuseCallback(parts.fields);
@@ -201,11 +209,18 @@ async function answerRequest(
   const waits = { ...sender, gone: () => reply.raw.destroyed, asynchronous: false };
   return deps.memory.during(principal.accountId, () =>
     unlessLeft(left, reply, async () => {
-      const events = parts.fields.stream === true ? eventsOf(path) : undefined;
-      const finished = await parts.allowance.during(() =>
-        generateMedia(deps, asked, { ...parts, left, events }, waits),
-      );
-      return finished === undefined ? reply.hijack() : sendFinished(finished, reply);
+      const stream =
+        parts.fields.stream === true ? new ImageStream(eventsOf(path), reply, deps.clock) : undefined;
+      const incoming = { ...parts, left, stream };
+      try {
+        const finished = await parts.allowance.during(() => generateMedia(deps, asked, incoming, waits));
+        if (finished === undefined) return reply.hijack();
+        const { answer } = finished;
+        return stream?.begun && "pieces" in answer ? stream.finish(answer) : sendFinished(finished, reply);
+      } catch (error) {
+        if (!stream?.begun) throw error;
+        return stream.fail(error);
+      }
     }),
   );
 }

@@ -22,7 +22,12 @@ export type { ProviderDefinition } from "./providers/provider-definition.ts";
 export { ProviderError } from "./providers/provider-error.ts";
 export { chooseRoutes, type MediaRoute } from "./request/choose-routes.ts";
 export { imageRequests } from "./request/image-request.ts";
-export { createMediaOrder, pixelsOfImages, priceMediaOrder } from "./request/media-order.ts";
+export {
+  createMediaOrder,
+  pixelsOfImages,
+  priceMediaOrder,
+  withPartialImages,
+} from "./request/media-order.ts";
 export { videoRequests } from "./request/video-request.ts";
 export { createImageConverter, type ImageFile } from "./storage/image-file.ts";
 export { type MediaStorage, StorageError } from "./storage/media-storage.ts";

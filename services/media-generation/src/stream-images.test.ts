@@ -1,5 +1,5 @@
-// Image requests with `stream` have a final event for each picture and the charge of the plain request. A failure is a
-// plain error with its own status.
+// Image requests with `stream`: partial images where the model has them, a final event for each picture, and the price of
+// the plain request with the tokens of the partial images. A failure before the first event is a plain error.
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Answer, type MediaUnderTest, startMedia, UNDISTURBED } from "./test/start-media.ts";

@@ -16,7 +16,7 @@ import {
 } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
 import { type Model, ModelKind, type TokenPrice } from "@gr/proto/catalog";
-import type { Clock } from "@gr/runtime";
+import { type Clock, STREAM_HEADERS } from "@gr/runtime";
 import type { PriceTerms } from "@gr/text-upstream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { StreamProducer } from "./answer/stream-producer.ts";
@@ -36,7 +36,6 @@ import {
   type TextApi,
   type TextRequest,
 } from "./request/text-request.ts";
-import { STREAM_HEADERS } from "./stream/client-stream.ts";
 import type { TextKinds } from "./text-kinds.ts";
 import { chooseRoutes } from "./upstream/choose-routes.ts";
 import type { Upstream } from "./upstream/upstream.ts";

@@ -15,15 +15,22 @@ from router_client.api.catalog import (
 )
 from router_client.api.keys import delete_v1_api_keys_id, get_v1_api_keys, post_v1_api_keys, post_v1_auth_test
 from router_client.api.media_generation import (
+    delete_v1_account_webhooks_receivers_id,
     delete_v1_compat_videos_id,
     delete_v1_generations_id,
     get_media_name,
+    get_v1_account_webhooks_deliveries,
+    get_v1_account_webhooks_receivers,
+    get_v1_account_webhooks_secrets,
     get_v1_compat_videos,
     get_v1_compat_videos_id,
     get_v1_compat_videos_id_content,
     get_v1_generations,
     get_v1_generations_id,
     get_v1_webhooks_deliveries,
+    post_v1_account_webhooks_deliveries_id_redeliver,
+    post_v1_account_webhooks_receivers,
+    post_v1_account_webhooks_secrets,
     post_v1_compat_images_edits,
     post_v1_compat_images_generations,
     post_v1_compat_videos,
@@ -94,6 +101,18 @@ jobs = call(get_v1_compat_videos)
 film = call(get_v1_compat_videos_id_content, job.id, who=AuthenticatedClient(base_url=URL, token=os.environ["API_KEY"]))
 deliveries = call(get_v1_webhooks_deliveries)
 call(post_v1_webhooks_deliveries_id_redeliver, deliveries.data[0].id)
+
+receiver = call(
+    post_v1_account_webhooks_receivers,
+    who=manager,
+    body=models.PostV1AccountWebhooksReceiversBody(url=os.environ["CALLBACK_URL"]),
+)
+call(get_v1_account_webhooks_receivers, who=manager)
+call(delete_v1_account_webhooks_receivers_id, receiver.id, who=manager)
+call(post_v1_account_webhooks_secrets, who=manager)
+call(get_v1_account_webhooks_secrets, who=manager)
+managed = call(get_v1_account_webhooks_deliveries, who=manager)
+call(post_v1_account_webhooks_deliveries_id_redeliver, managed.data[0].id, who=manager)
 
 log = call(get_v1_generations, limit=10)
 generation = call(get_v1_generations_id, log.data[-1].id)

@@ -239,6 +239,7 @@ export class MediaDesk {
       resumed: () => world.count("resolver: jobs resumed"),
       endedUnanswered: () => undefined,
       contentRemoved: () => undefined,
+      partialNotSent: () => undefined,
     };
   }
 }

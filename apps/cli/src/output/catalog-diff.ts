@@ -120,7 +120,8 @@ function amountsOf(price: Price | undefined): Map<string, string> {
     case "token":
       return tokenAmounts(rule.value);
     case "metered": {
-      const { tokens, tiers, inputImageTokens, otherInputTokens, otherOutputTokens } = rule.value;
+      const { tokens, tiers, inputImageTokens, otherInputTokens, otherOutputTokens, partialImageTokens } =
+        rule.value;
       return new Map([
         ...(tokens === undefined ? [] : tokenAmounts(tokens)),
         ...tierAmounts(
@@ -130,6 +131,7 @@ function amountsOf(price: Price | undefined): Map<string, string> {
         ["the most tokens of an input image", String(inputImageTokens)],
         ["the most tokens of other input", String(otherInputTokens)],
         ["the most tokens of other output", String(otherOutputTokens)],
+        ["the tokens of a partial image", String(partialImageTokens)],
       ]);
     }
     case "reported":

@@ -150,7 +150,7 @@ describe("GET /v1/models", () => {
           tiers: expect.arrayContaining([
             { quality: "high", sizes: ["1536x1024", "1024x1536"], max_pixels: null, tokens: 5_488 },
           ]),
-          ...{ input_image: 1_536, other_input: 64, other_output: 0 },
+          ...{ input_image: 1_536, other_input: 64, other_output: 0, partial_image: 100 },
         },
       },
       capabilities: ["text-to-image"],

@@ -42,6 +42,7 @@ const PARAMETERS = [
   "audio",
   "output_format",
   "response_format",
+  "partial_images",
 ] as const;
 
 const sourcedDate = z.strictObject({ value: isoDate, ...sourced });

@@ -127,6 +127,7 @@ export const seedPrice = z.discriminatedUnion("basis", [
       input_image: mostTokens.optional(),
       other_input: mostTokens.optional(),
       other_output: mostTokens.optional(),
+      partial_image: mostTokens.optional(),
     }),
     ...sourced,
   }),
@@ -217,7 +218,7 @@ function inputsOf(price: {
 }
 
 function meteredRuleOf(price: Extract<SeedPrice, { basis: "metered" }>) {
-  const { tiers, input_image, other_input, other_output } = price.most_tokens;
+  const { tiers, input_image, other_input, other_output, partial_image } = price.most_tokens;
   return {
     tokens: tokenRuleOf(price),
     tiers: tiers.map(({ quality = "", sizes = [], max_pixels, tokens }) => ({
@@ -226,6 +227,7 @@ function meteredRuleOf(price: Extract<SeedPrice, { basis: "metered" }>) {
     inputImageTokens: BigInt(input_image ?? 0),
     otherInputTokens: BigInt(other_input ?? 0),
     otherOutputTokens: BigInt(other_output ?? 0),
+    partialImageTokens: BigInt(partial_image ?? 0),
   };
 }
 

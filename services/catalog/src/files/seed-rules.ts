@@ -84,11 +84,16 @@ function problemsOfInputs(model: Model): string[] {
   const able = model.capabilities.some((capability) => TAKES_IMAGES.has(capability));
   const named = model.supportedParameters.includes("image");
   const masks = model.capabilities.includes("mask") === model.supportedParameters.includes("mask");
+  const partials = model.supportedParameters.includes("partial_images");
+  const rule = model.price?.rule;
   return [
     ...(able === named
       ? []
       : ['supported_parameters must have "image" exactly if a capability accepts images']),
     ...(masks ? [] : ['supported_parameters must have "mask" exactly if the capabilities have it']),
+    ...(rule?.case === "metered" && partials !== rule.value.partialImageTokens > 0n
+      ? ['most_tokens must have partial_image exactly if supported_parameters has "partial_images"']
+      : []),
   ];
 }
 

@@ -64,6 +64,17 @@ describe("a model", () => {
     expect(both?.capabilities).toContain("image-edit");
   });
 
+  test("has partial images only where a provider of it sends them", () => {
+    const streaming = image("openai", "fal");
+    streaming.supportedParameters.push("partial_images");
+    const withPartials = (providers: string) =>
+      shown(streaming, providers)?.supportedParameters.includes("partial_images");
+    const inputs = "openai/image,openai/image-input,fal/image,fal/image-input";
+    expect(withPartials(`${inputs},openai/partial-images`)).toBe(true);
+    expect(withPartials(inputs)).toBe(false);
+    expect(withPartials("fal/image,openai/partial-images")).toBe(false);
+  });
+
   test("that makes nothing from words alone is not offered where no image can be brought", () => {
     const edit = model(ModelKind.IMAGE, ["image-edit", "mask"], "bfl");
     expect(shown(edit, "bfl/image")).toBeUndefined();

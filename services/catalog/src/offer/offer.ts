@@ -31,18 +31,22 @@ function offered(model: Model, providers: MediaProviders): Model | undefined {
   const acceptsImages = model.capabilities.some((capability) => TAKES_IMAGES.has(capability));
   // If only some routes accept images, the others are dropped: the abilities must not depend on the serving route.
   if (!acceptsImages || accepting.length > 0) {
-    return withRoutes(model, acceptsImages ? accepting : serving);
+    return withRoutes(model, acceptsImages ? accepting : serving, providers);
   }
   if (needsImage(model)) return undefined;
-  const reduced = withRoutes(model, serving);
+  const reduced = withRoutes(model, serving, providers);
   reduced.capabilities = model.capabilities.filter((capability) => !TAKES_IMAGES.has(capability));
-  reduced.supportedParameters = model.supportedParameters.filter((name) => !IMAGE_PARAMETERS.has(name));
+  reduced.supportedParameters = reduced.supportedParameters.filter((name) => !IMAGE_PARAMETERS.has(name));
   if (reduced.limits !== undefined) reduced.limits.inputImages = 0;
   return reduced;
 }
 
-function withRoutes(model: Model, routes: Model["routes"]): Model {
+/** Only a provider that sends partial images keeps them as a parameter. */
+function withRoutes(model: Model, routes: Model["routes"], providers: MediaProviders): Model {
   const copy = clone(ModelSchema, model);
   copy.routes = routes;
+  if (!routes.some(({ provider }) => providers.get(provider)?.has("partial-images"))) {
+    copy.supportedParameters = copy.supportedParameters.filter((name) => name !== "partial_images");
+  }
   return copy;
 }

@@ -3,6 +3,9 @@
 import { acceptedInputs, acceptsTogether, type ImageMeters, needsImage, type VideoMeters } from "@gr/models";
 import { type CustomSize, type Model, ModelKind } from "@gr/proto/catalog";
 
+/** OpenAI's limit. */
+const MOST_PARTIAL_IMAGES = 3;
+
 /** Every accepted request for one image or video, without input images and with as many as the model allows. */
 export function requestsOf(model: Model): (ImageMeters | VideoMeters)[] {
   const sizes = [
@@ -12,6 +15,7 @@ export function requestsOf(model: Model): (ImageMeters | VideoMeters)[] {
   const qualities = model.qualities.length === 0 ? ["auto"] : model.qualities;
   const lengths = model.seconds.length === 0 ? [model.defaultSeconds] : model.seconds;
   const sounds = model.supportedParameters.includes("audio") ? [false, true] : [false];
+  const partials = model.supportedParameters.includes("partial_images") ? [0, MOST_PARTIAL_IMAGES] : [0];
   const inputs = inputCountsOf(model);
   const isVideo = model.kind === ModelKind.VIDEO;
   return (sizes.length === 0 ? ["auto"] : sizes).flatMap((size) =>
@@ -22,7 +26,7 @@ export function requestsOf(model: Model): (ImageMeters | VideoMeters)[] {
           if (!acceptsTogether(model, together)) return [];
           return isVideo
             ? sounds.map((audio) => ({ ...together, audio }))
-            : [{ images: 1, quality, size, inputImages }];
+            : partials.map((partialImages) => ({ images: 1, quality, size, inputImages, partialImages }));
         }),
       ),
     ),

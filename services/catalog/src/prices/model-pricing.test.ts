@@ -66,13 +66,16 @@ describe("pricing", () => {
       tiers: [{ outputTokens: 1_000n }],
       otherInputTokens: 64n,
       otherOutputTokens: 500n,
+      partialImageTokens: 100n,
     };
-    const shown = pricingOf(model({ case: "metered", value }));
+    const supportedParameters = ["partial_images"];
+    const shown = pricingOf(Object.assign(model({ case: "metered", value }), { supportedParameters }));
     expect(modelPricing.parse(shown)).toEqual(shown);
-    // 1,000 tokens of the image, and 100 of an ordinary prompt.
+    // 1,000 tokens of the image, and 100 of an ordinary prompt. Partial images have a price of their own.
     expect(shown).toMatchObject({
       ...{ unit: "metered", per: "image", typical: "0.0305", input: "0.000005", output: "0.00003" },
-      most_tokens: { tiers: [{ tokens: 1_000 }], other_input: 64, other_output: 500 },
+      highest: "0.0305",
+      most_tokens: { tiers: [{ tokens: 1_000 }], other_input: 64, other_output: 500, partial_image: 100 },
     });
   });
 

@@ -141,6 +141,7 @@ export const modelPricing = z.discriminatedUnion("unit", [
         input_image: z.number().int(),
         other_input: z.number().int(),
         other_output: z.number().int(),
+        partial_image: z.number().int().describe("of each partial image of a stream"),
       })
       .describe(
         "the limit: tokens of one generated image, beside those of the prompt, at most one for each byte",
@@ -163,7 +164,8 @@ export function pricingOf(model: Model): ModelPricing {
     return { unit: "token", ...head, ...tokenPricesOf(rule.value), ...casesOf(rule.value) };
   const whole = { ...head, default_request: formatPicoUsd(defaultPriceOf(model)) };
   if (rule.case === "metered") {
-    const { tokens, tiers, inputImageTokens, otherInputTokens, otherOutputTokens } = rule.value;
+    const { tokens, tiers, inputImageTokens, otherInputTokens, otherOutputTokens, partialImageTokens } =
+      rule.value;
     if (tokens === undefined) throw new Error(`${model.id} has no price of its tokens`);
     const most_tokens = {
       tiers: tiers.map((tier) => ({
@@ -174,6 +176,7 @@ export function pricingOf(model: Model): ModelPricing {
       input_image: Number(inputImageTokens),
       other_input: Number(otherInputTokens),
       other_output: Number(otherOutputTokens),
+      partial_image: Number(partialImageTokens),
     };
     return { unit: "metered", ...whole, ...tokenPricesOf(tokens), most_tokens };
   }
@@ -283,11 +286,12 @@ function rangeOf(model: Model): Pick<ModelPricing, "per" | "lowest" | "typical" 
   };
 }
 
-/** Returns the lowest and highest price of all accepted requests with the fewest input images. */
+/** Returns the lowest and highest price of all accepted requests with the fewest input images, and no partial images. */
 function endsOf(model: Model): { lowest: PicoUsd; highest: PicoUsd } {
   const needed = needsImage(model) ? 1 : 0;
   const amounts = requestsOf(model)
     .filter(({ inputImages }) => inputImages === needed)
+    .filter((request) => "seconds" in request || (request.partialImages ?? 0) === 0)
     .flatMap((request) => priceOf(usual(model), { ...request, ...ORDINARY_PROMPT })?.most ?? [])
     .toSorted((one, other) => (one < other ? -1 : 1));
   const typical = defaultPriceOf(model);

@@ -17,11 +17,15 @@ export async function answerFile(
   storage: Pick<MediaStorage, "size" | "read">,
   file: OutputFile,
 ): Promise<AnswerFile> {
-  if ("bytes" in file) return { size: file.bytes.length, read: () => piecesOf(file.bytes) };
+  if ("bytes" in file) return memoryFile(file.bytes);
   const { storedAs } = file;
   const size = await storage.size(storedAs);
   if (size === undefined) throw new Error(`${storedAs} was deleted before its answer was sent`);
   return { size, read: () => storage.read(storedAs) };
+}
+
+export function memoryFile(bytes: Buffer): AnswerFile {
+  return { size: bytes.length, read: () => piecesOf(bytes) };
 }
 
 /** Number of base64 characters for a number of bytes. */

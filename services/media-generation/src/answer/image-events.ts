@@ -1,8 +1,8 @@
-// ImageEvents are the answer to an image request with `stream`, in OpenAI's format: one final event for each picture.
-// The events are sent after the charge, and like the plain answer they depend on the row and the files alone.
+// ImageEvents are the events of an image request with `stream`, in OpenAI's format: partial images, and one final event for
+// each picture. Final events are sent after the charge. Like the plain answer they depend on the row and the files alone.
 import { z } from "zod";
 import type { CountedTokens, MediaOrder } from "../generation/generation.ts";
-import { type AnswerFile, base64Length, base64Of } from "./answer-files.ts";
+import { type AnswerFile, base64Length, base64Of, memoryFile } from "./answer-files.ts";
 import { answerWith, type Finished, type MediaAnswerText, mediaUrl } from "./media-answer.ts";
 
 /** First words of the names of the events. */
@@ -19,15 +19,24 @@ interface EventUsage {
   readonly cost: number;
 }
 
-/** An event without its picture. */
-interface ImageEvent {
-  readonly type: `${ImageEventName}.completed`;
+/** Fields that all events have, besides their picture. */
+interface EventFields {
   /** Unix seconds. */
   readonly created_at: number;
   readonly size: string;
   readonly quality: string;
   readonly background: "auto";
   readonly output_format: string;
+}
+
+interface PartialEvent extends EventFields {
+  readonly type: `${ImageEventName}.partial_image`;
+  /** From 0. */
+  readonly partial_image_index: number;
+}
+
+interface FinalEvent extends EventFields {
+  readonly type: `${ImageEventName}.completed`;
   /** Present if the response_format is url. */
   readonly url?: string;
   /** Usage of the whole request in the last event, zeros in the others. */
@@ -40,11 +49,13 @@ export const DESCRIBED_EVENTS = {
     schema: z
       .string()
       .describe(
-        "With stream: true. Each image is an event `image_generation.completed`, at the path of edits `image_edit.completed`. " +
+        "With stream: true. With partial_images, a model that sends them, and n = 1, the stream begins with events " +
+          "`image_generation.partial_image`, each with `partial_image_index`; a failure after them is an event `error`. " +
+          "Each image is an event `image_generation.completed`, at the path of edits `image_edit.completed`. " +
           "Its `data:` is JSON with `type`, `b64_json`, `created_at`, `size`, `quality`, `background`, `output_format` and " +
           "`usage`, and with `url` if the response_format is url. `usage` has `cost`, the USD charged, and tokens as the " +
           "provider counted them, else 0. The last event has the usage of the whole request, the others have zeros. The " +
-          "events are sent after the charge; until then an error is an answer with its own status.",
+          "final events are sent after the charge; until the first event an error is an answer with its own status.",
       ),
     example: `event: image_generation.completed\ndata: ${JSON.stringify({
       type: "image_generation.completed",
@@ -72,32 +83,62 @@ export function imageEvents(
   const events = files.map((file, index) => {
     const isLast = index === files.length - 1;
     const output = request.response_format === "url" ? finished.outputs[index] : undefined;
-    const event: ImageEvent = {
+    const event: FinalEvent = {
       type: `${name}.completed`,
-      created_at: created,
-      size: request.size ?? "auto",
-      quality: request.quality ?? "auto",
-      background: "auto",
-      output_format: request.output_format,
+      ...fieldsOf(request, created),
       ...(output === undefined ? {} : { url: mediaUrl(publicBaseUrl, output) }),
       usage: { ...usageOf(isLast ? finished.tokens : undefined), cost: isLast ? cost : 0 },
     };
-    const opening = `event: ${event.type}\ndata: ${JSON.stringify(event).slice(0, -1)},"b64_json":"`;
-    return { opening, file, closing: '"}\n\n' };
+    return textOf(event, file);
   });
   return {
     type: "text/event-stream",
-    length: events.reduce(
-      (sum, { opening, file, closing }) =>
-        sum + Buffer.byteLength(opening) + base64Length(file.size) + closing.length,
-      0,
-    ),
+    length: events.reduce((sum, { length }) => sum + length, 0),
     pieces: async function* () {
-      for (const { opening, file, closing } of events) {
-        yield opening;
-        yield* base64Of(file);
-        yield closing;
-      }
+      for (const event of events) yield* event.pieces();
+    },
+  };
+}
+
+/** @param index from 0. @param picture in the format of the order. @param now Unix milliseconds */
+export function partialEvent(
+  name: ImageEventName,
+  { request }: Pick<MediaOrder, "request">,
+  index: number,
+  picture: Buffer,
+  now: number,
+): Pick<MediaAnswerText, "pieces"> {
+  const event: PartialEvent = {
+    type: `${name}.partial_image`,
+    ...fieldsOf(request, Math.floor(now / 1_000)),
+    partial_image_index: index,
+  };
+  return textOf(event, memoryFile(picture));
+}
+
+function fieldsOf(request: MediaOrder["request"], createdAt: number): EventFields {
+  return {
+    created_at: createdAt,
+    size: request.size ?? "auto",
+    quality: request.quality ?? "auto",
+    background: "auto",
+    output_format: request.output_format,
+  };
+}
+
+/** Returns the text of an event with its picture. */
+function textOf(
+  event: PartialEvent | FinalEvent,
+  file: AnswerFile,
+): Pick<MediaAnswerText, "length" | "pieces"> {
+  const opening = `event: ${event.type}\ndata: ${JSON.stringify(event).slice(0, -1)},"b64_json":"`;
+  const closing = '"}\n\n';
+  return {
+    length: Buffer.byteLength(opening) + base64Length(file.size) + closing.length,
+    pieces: async function* () {
+      yield opening;
+      yield* base64Of(file);
+      yield closing;
     },
   };
 }

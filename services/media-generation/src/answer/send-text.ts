@@ -14,13 +14,19 @@ export async function sendText(
   reply: FastifyReply,
   patienceMs = PATIENCE_MS,
 ): Promise<FastifyReply> {
-  const { raw } = reply;
-  if (raw.destroyed) return reply.hijack();
-  const over = new Promise((resolve) => raw.once("close", resolve));
-  const late = setTimeout(() => raw.destroy(), patienceMs);
+  if (reply.raw.destroyed) return reply.hijack();
+  const sent = untilSent(reply, patienceMs);
   reply.type(answer.type).header("content-length", answer.length);
   reply.send(Readable.from(answer.pieces(), { objectMode: false }));
-  await over;
+  return sent;
+}
+
+/** Resolves when an answer with a known end is sent, or the client has disconnected. A client that reads too slowly is. */
+export async function untilSent(reply: FastifyReply, patienceMs = PATIENCE_MS): Promise<FastifyReply> {
+  const { raw } = reply;
+  if (raw.closed) return reply;
+  const late = setTimeout(() => raw.destroy(), patienceMs);
+  await new Promise((resolve) => raw.once("close", resolve));
   clearTimeout(late);
   return reply;
 }

@@ -40,6 +40,8 @@ export interface GenerationEvents extends PaidRequestEvents<MediaKinds> {
   outcomeUnknown(order: Subject, route: Route, error: ProviderError): void;
   /** A client requests a model without a configured provider. */
   noProvider(model: string, variables: readonly string[]): void;
+  /** A partial image could not be read or sent. The generation continues. */
+  partialNotSent(order: Subject, error: unknown): void;
   /** The output of the provider could not be hosted. */
   notStored(order: Subject, route: Route, error: unknown): void;
   /** The files of an unpaid generation could not be deleted. */
@@ -126,6 +128,10 @@ export function createGenerationEvents(
     noProvider: (model, variables) => {
       trouble.inc({ what: "no_provider" });
       log.error({ model, variables }, "no provider of this model is configured; set one of the variables");
+    },
+    partialNotSent: (order, error) => {
+      trouble.inc({ what: "partial_not_sent" });
+      log.warn({ ...facts(order), ...causeOf(error) }, "a partial image was not sent");
     },
     notStored: (order, { provider }, error) => {
       trouble.inc({ what: "not_stored" });

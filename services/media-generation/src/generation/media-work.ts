@@ -36,6 +36,7 @@ import type {
 } from "./generation.ts";
 import type { MemoryPlaces } from "./memory-places.ts";
 import { metersOf } from "./meters.ts";
+import { MOST_PICTURE_BYTES, type PartialSink, partialImagesOf } from "./partial-images.ts";
 import { reportProgress } from "./progress-report.ts";
 import type { ProgressStore } from "./progress-store.ts";
 import { LeftRunning, type Succeeded } from "./run-job.ts";
@@ -83,9 +84,6 @@ export interface MediaLimits {
   readonly mostBase64Bytes: number;
 }
 
-/** Size limit of a picture from its provider, in bytes. */
-const MOST_PICTURE_BYTES = 64 * 1024 * 1024;
-
 /** Places in memory for a video that is not in the storage: it may be as large as many pictures. */
 const PLACES_OF_VIDEO = 16;
 
@@ -113,11 +111,12 @@ export class MediaWork {
     this.#options = options;
   }
 
-  /** @param routes best first */
+  /** @param routes best first. @param sink of a client that wants partial images */
   producer(
     order: MediaOrder,
     asked: Pick<MediaJob, "prompt" | "inputs">,
     routes: readonly [MediaRoute, ...MediaRoute[]],
+    sink?: PartialSink,
   ): Producer<MediaKinds> {
     return {
       routes,
@@ -127,7 +126,10 @@ export class MediaWork {
         const route = routes[number - 1] ?? routes[0];
         const attempt = { order, route, provider: route.adapter, costPrice: route.cost };
         return this.#run(attempt, signal, (run) => {
-          const jobs = jobsOf(order, asked, route);
+          const partials = partialImagesOf(this.#options, order, route.adapter, sink, run.signal);
+          const jobs = jobsOf(order, asked, route).map((job) =>
+            job.kind === "image" ? { ...job, partials } : job,
+          );
           return runParts(
             run,
             jobs.map((job) => () => submitJob(route.adapter, job, run.signal)),

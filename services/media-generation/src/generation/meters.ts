@@ -10,6 +10,8 @@ export interface Shape {
   readonly quality?: Quality | undefined;
   readonly seconds?: number | undefined;
   readonly audio?: boolean | undefined;
+  /** Partial images of a stream; absent without any. */
+  readonly partial_images?: number | undefined;
   /** Pixels of each input image, in their order; absent without any. */
   readonly input_pixels?: readonly number[] | undefined;
 }
@@ -18,9 +20,16 @@ export interface Shape {
 export function metersOf(
   kind: JobKind,
   count: number,
-  { size = "auto", quality, seconds = 0, audio = false, input_pixels: inputPixels = [] }: Shape,
+  {
+    size = "auto",
+    quality,
+    seconds = 0,
+    audio = false,
+    partial_images: partialImages = 0,
+    input_pixels: inputPixels = [],
+  }: Shape,
 ): ImageMeters | VideoMeters {
   const inputs = inputPixels.length === 0 ? {} : { inputImages: inputPixels.length, inputPixels };
   const asked = { size, quality: quality ?? "auto", ...inputs };
-  return kind === "video" ? { ...asked, seconds, audio } : { ...asked, images: count };
+  return kind === "video" ? { ...asked, seconds, audio } : { ...asked, images: count, partialImages };
 }

@@ -31,6 +31,7 @@ export function messageOf(entry: LogEntry, publicBaseUrl: string): Generation {
       ...(seconds === undefined ? {} : { seconds }),
       ...(audio === undefined ? {} : { audio }),
       inputImages: pixels.length,
+      ...(request.partial_images === undefined ? {} : { partialImages: request.partial_images }),
       outputFormat: request.output_format,
       responseFormat: request.response_format,
     },

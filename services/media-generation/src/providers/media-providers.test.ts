@@ -34,7 +34,8 @@ test("no two providers share a name or a variable, and each has its credential a
 
 test("every provider makes what its definition says, and something", async () => {
   for (const { name, abilities, reports, kinds } of await created()) {
-    const declared = abilities.filter((ability) => ability !== "image-input");
+    const declared = abilities.filter((ability) => ability === "image" || ability === "video");
+    expect([name, kinds.image?.sendsPartials === true]).toEqual([name, abilities.includes("partial-images")]);
     expect([name, declared.length > 0]).toEqual([name, true]);
     expect([name, Object.keys(kinds).sort()]).toEqual([name, [...declared].sort()]);
     expect([name, Object.keys(reports).sort()]).toEqual([name, [...declared].sort()]);
@@ -42,12 +43,13 @@ test("every provider makes what its definition says, and something", async () =>
 });
 
 test("docs/operations.md says of each provider what it makes and what it reports", async () => {
-  const head = ["provider", "images", "videos", "accepts pictures", "has a look-up"];
+  const head = ["provider", "images", "videos", "accepts pictures", "partial images", "has a look-up"];
   const rows = (await created()).map(({ name, abilities, reports, kinds, lookUp }) => [
     name,
     kinds.image === undefined ? "–" : `${kinds.image.mostAtOnce} at once; reports ${reports.image}`,
     kinds.video === undefined ? "–" : `reports ${reports.video}`,
     abilities.includes("image-input") ? "yes" : "–",
+    abilities.includes("partial-images") ? "yes" : "–",
     lookUp === undefined ? "–" : "yes",
   ]);
   const lines = [head, ...rows].map((row) => `| ${row.join(" | ")} |`);

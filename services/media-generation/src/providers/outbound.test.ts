@@ -8,7 +8,10 @@ let server: Server;
 let outbound: Outbound;
 let answer: string | Buffer;
 beforeAll(async () => {
-  server = createServer((_, response) => response.end(answer));
+  server = createServer(({ url }, response) => {
+    if (url === "/events") response.setHeader("content-type", "text/event-stream");
+    response.end(answer);
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   outbound = createOutbound();
 });
@@ -38,4 +41,21 @@ test.each([20_000, 1_000_000])("an answer of %i arrays within each other is no J
 test("a long answer that is no JSON has none", async () => {
   expect(await jsonOf(Buffer.alloc(1_000_000, 0x89))).toBeUndefined();
   expect(await jsonOf(`{"a":"${"x".repeat(300_000)}`)).toBeUndefined();
+});
+
+test("an answer of events is read event by event, whatever their length and wherever they are cut", async () => {
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/events`;
+  const events = [{ a: 1 }, { b64_json: "A".repeat(3_000_000) }, { last: true }, { beyond: true }];
+  answer = `: comment\n\n${events.map((event) => `event: x\r\ndata: ${JSON.stringify(event)}\r\n\r\n`).join("")}`;
+  const read: unknown[] = [];
+  const signal = AbortSignal.timeout(60_000);
+  const { status, bytes } = await outbound.send(
+    { method: "POST", url, headers: {}, signal },
+    async (event) => {
+      read.push(event);
+      return read.length < 3;
+    },
+  );
+  expect([status, bytes.length]).toEqual([200, 0]);
+  expect(read).toEqual(events.slice(0, 3));
 });

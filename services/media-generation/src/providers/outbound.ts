@@ -4,11 +4,14 @@
 import { Readable } from "node:stream";
 import {
   ArrivingBytes,
+  dataOf,
+  endOfEvent,
   inSpan,
   outwardTraceHeaders,
   parseForeignJson,
   readForeignJson,
   SpanKind,
+  SseSplitter,
   serverOf,
 } from "@gr/runtime";
 import { Agent, buildConnector, type Dispatcher, request } from "undici";
@@ -78,9 +81,16 @@ export interface OutboundStream extends Pick<OutboundAnswer, "status" | "header"
   hangUp(): void;
 }
 
+/** Receives the JSON of an event; undefined if it is none. @returns false if no further event is to be read */
+export type EventReader = (event: unknown) => Promise<boolean>;
+
 export interface Outbound {
-  /** Resolves with any status. @throws OutboundError */
-  send(outgoing: OutboundRequest): Promise<OutboundAnswer>;
+  /**
+   * Resolves with any status.
+   * @param events reads an answer of server-sent events with the status 200; the resolved body is then empty
+   * @throws OutboundError, and any error of `events`
+   */
+  send(outgoing: OutboundRequest, events?: EventReader): Promise<OutboundAnswer>;
   /** Resolves with any status, as soon as the head has arrived. @throws OutboundError */
   open(outgoing: OutboundRequest, maxBytes: number): Promise<OutboundStream>;
   /**
@@ -166,7 +176,11 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
   const asks = { "accept-encoding": "identity" };
 
   /** The span ends with the head of the answer. */
-  const open = (outgoing: OutboundRequest, maxBytes: number): Promise<OutboundStream> =>
+  const open = (
+    outgoing: OutboundRequest,
+    maxBytes: number,
+    pauses: { bodyTimeout?: number } = {},
+  ): Promise<OutboundStream> =>
     inSpan(
       outgoing.method,
       () => ({
@@ -174,7 +188,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
         attributes: { "http.request.method": outgoing.method, ...serverOf(new URL(outgoing.url)) },
       }),
       async (span) => {
-        const answer = await exchange(outgoing, maxBytes);
+        const answer = await exchange(outgoing, maxBytes, pauses);
         span?.setAttribute("http.response.status_code", answer.status);
         return answer;
       },
@@ -183,6 +197,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
   async function exchange(
     { method, url, headers, body, signal }: OutboundRequest,
     maxBytes: number,
+    pauses: { bodyTimeout?: number },
   ): Promise<OutboundStream> {
     try {
       const answer = await request(url, {
@@ -193,6 +208,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
           ? {}
           : { body: typeof body === "string" || Buffer.isBuffer(body) ? body : Readable.from(body) }),
         signal,
+        ...pauses,
       });
       return {
         status: answer.statusCode,
@@ -205,9 +221,16 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
     }
   }
 
-  async function send(outgoing: OutboundRequest): Promise<OutboundAnswer> {
-    const { status, header, chunks } = await open(outgoing, maxAnswerBytes);
+  async function send(outgoing: OutboundRequest, events?: EventReader): Promise<OutboundAnswer> {
+    // A provider may work for minutes between two events; the request's own signal limits the whole.
+    const pauses = events === undefined ? {} : { bodyTimeout: 0 };
+    const { status, header, chunks } = await open(outgoing, maxAnswerBytes, pauses);
     const { signal } = outgoing;
+    if (events !== undefined && status === 200 && EVENT_STREAM.test(header("content-type") ?? "")) {
+      const { host: owner } = new URL(outgoing.url);
+      await readEvents(chunks, events, { owner, signal, admit: admitLarge });
+      return { status, header, bytes: Buffer.alloc(0), json: () => undefined };
+    }
     const bytes = await collect(chunks, signal);
     if (bytes.length <= LARGE_BYTES) return { status, header, bytes, json: () => parseJson(bytes) };
     const value = await parseLong(bytes, new URL(outgoing.url).host, signal);
@@ -246,11 +269,15 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
       arriving.push(chunk);
       if (large || arriving.length <= LARGE_BYTES) continue;
       large = true;
-      await options.beforeLarge?.(signal).catch((error) => {
-        throw explained(error, signal);
-      });
+      await admitLarge(signal);
     }
     return arriving.whole();
+  }
+
+  async function admitLarge(signal: AbortSignal): Promise<void> {
+    await options.beforeLarge?.(signal).catch((error) => {
+      throw explained(error, signal);
+    });
   }
 
   /** @returns true if the host is configured: private addresses are then allowed. @throws OutboundError */
@@ -312,7 +339,49 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
   const close = async () => {
     await Promise.all([once, kept, guarded].map((agent) => agent.destroy()));
   };
-  return { send, open, post, checkAddress, download, stream, close };
+  return {
+    send,
+    open: (outgoing, maxBytes) => open(outgoing, maxBytes),
+    post,
+    checkAddress,
+    download,
+    stream,
+    close,
+  };
+}
+
+const EVENT_STREAM = /^\s*text\/event-stream\s*(;|$)/i;
+
+interface EventReading {
+  readonly owner: string;
+  readonly signal: AbortSignal;
+  /** Awaited once, before the remaining bytes of a large event are read. */
+  readonly admit: (signal: AbortSignal) => Promise<void>;
+}
+
+/** The end of the loop closes the connection. */
+async function readEvents(
+  chunks: AsyncIterable<Buffer>,
+  events: EventReader,
+  { owner, signal, admit }: EventReading,
+): Promise<void> {
+  const splitter = new SseSplitter();
+  let large = false;
+  for await (const chunk of chunks) {
+    const block = splitter.push(chunk);
+    if (!large && splitter.pendingBytes > LARGE_BYTES) {
+      large = true;
+      await admit(signal);
+    }
+    for (let at = 0, end = 0; block !== undefined && at < block.length; at = end) {
+      end = endOfEvent(block, at);
+      const event = block.subarray(at, end);
+      const data = dataOf(event);
+      if (data === undefined) continue;
+      const json = await parseLong(event.subarray(data.start, data.end), owner, signal);
+      if (!(await events(json))) return;
+    }
+  }
 }
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);

@@ -12,6 +12,7 @@ import {
 import { type FormPart, formBody } from "./form-body.ts";
 import { jsonBody } from "./json-body.ts";
 import {
+  type EventReader,
   type Outbound,
   type OutboundAnswer,
   OutboundError,
@@ -49,8 +50,17 @@ export interface ProviderRequest {
 }
 
 export interface ProviderHttp {
-  /** Resolves with any status. @throws ProviderError */
-  send(phase: Phase, request: ProviderRequest, signal: AbortSignal): Promise<OutboundAnswer>;
+  /**
+   * Resolves with any status.
+   * @param events reads an answer of server-sent events
+   * @throws ProviderError
+   */
+  send(
+    phase: Phase,
+    request: ProviderRequest,
+    signal: AbortSignal,
+    events?: EventReader,
+  ): Promise<OutboundAnswer>;
   /** Opens a file at the provider, for reading piece by piece. @throws ProviderError */
   open(to: string, maxBytes: number, signal: AbortSignal): Promise<OutboundStream>;
   /** Returns the failure of an undocumented answer, with the bill in it. @param message the provider's own words */
@@ -78,18 +88,14 @@ export function createProviderHttp(options: ProviderHttpOptions): ProviderHttp {
   }
 
   return {
-    send: async (phase, { method, to, headers, json, form }, signal) => {
+    send: async (phase, { method, to, headers, json, form }, signal, events) => {
       const { body, described } = bodyOf({ json, form });
-      const all = { accept: "application/json", ...described, ...headers, ...credentials };
+      const accept = events === undefined ? "application/json" : "text/event-stream";
+      const all = { accept, ...described, ...headers, ...credentials };
       const url = addressOf(to);
       try {
-        return await outbound.send({
-          method,
-          url,
-          headers: all,
-          signal,
-          ...(body === undefined ? {} : { body }),
-        });
+        const outgoing = { method, url, headers: all, signal, ...(body === undefined ? {} : { body }) };
+        return await outbound.send(outgoing, events);
       } catch (error) {
         throw error instanceof OutboundError ? exchangeFailure(name, error, phase) : error;
       }

@@ -38,6 +38,16 @@ interface JobFields {
 
 export interface ImageJob extends JobFields {
   readonly kind: "image";
+  /** Present if the client wants partial images and the provider sends them. The job is then for one picture. */
+  readonly partials?: PartialImages | undefined;
+}
+
+/** Partial images of a running job. */
+export interface PartialImages {
+  /** Number of partial images: 1 to 3. The provider may send fewer. */
+  readonly most: number;
+  /** Resolves when the next part of the answer may be read. Never rejects. @param index from 0 */
+  readonly arrived: (index: number, picture: Artifact) => Promise<void>;
 }
 
 export interface VideoJob extends JobFields {
@@ -87,6 +97,8 @@ export type Progress =
 export interface KindSupport<Job extends MediaJob> {
   /** The largest `count` of one job. */
   readonly mostAtOnce: number;
+  /** True if the provider sends the partial images that a job asks for. */
+  readonly sendsPartials?: true;
   /** Starts a job. Called at most once per job: from here on the provider may bill it. */
   readonly submit: (job: Job, signal: AbortSignal) => Promise<Progress>;
 }

@@ -14,7 +14,8 @@ import {
 } from "@gr/paid-request";
 import type { Allowance, Clock } from "@gr/runtime";
 import { answerFile } from "../answer/answer-files.ts";
-import { type ImageEventName, imageEvents } from "../answer/image-events.ts";
+import { imageEvents } from "../answer/image-events.ts";
+import type { ImageStream } from "../answer/image-stream.ts";
 import { type MediaAnswer, type MediaAnswerText, mediaAnswer } from "../answer/media-answer.ts";
 import { type ReplayDeps, replayAnswer } from "../answer/replay-answer.ts";
 import { callerError, NOT_SENT } from "../generation/caller-error.ts";
@@ -28,8 +29,14 @@ import type { InputSource } from "../inputs/input-sources.ts";
 import type { Inputs, SeenPicture } from "../inputs/prepare-inputs.ts";
 import type { JobKind, MediaProvider } from "../providers/provider.ts";
 import { createMediaName } from "../storage/media-name.ts";
-import { chooseRoutes } from "./choose-routes.ts";
-import { createMediaOrder, pixelsOfImages, priceMediaOrder, type WantedMedia } from "./media-order.ts";
+import { chooseRoutes, type Parameters } from "./choose-routes.ts";
+import {
+  createMediaOrder,
+  pixelsOfImages,
+  priceMediaOrder,
+  type WantedMedia,
+  withPartialImages,
+} from "./media-order.ts";
 import type { MediaRequest, RequestKind } from "./request-kind.ts";
 
 export interface GenerateDeps extends ReplayDeps {
@@ -89,8 +96,8 @@ export interface Incoming {
   readonly sources: readonly InputSource[];
   /** Allowance for the pictures' bytes. */
   readonly allowance: Allowance;
-  /** Name of the events of a client that wants a stream; absent = it wants a plain answer. */
-  readonly events?: ImageEventName | undefined;
+  /** Stream of a client that wants one; absent = it wants a plain answer. */
+  readonly stream?: ImageStream | undefined;
   /** Aborts when the client has disconnected; never for a client that does not wait. */
   readonly left: AbortSignal;
 }
@@ -116,14 +123,14 @@ export async function generateMedia(
   const { order, served } = begun;
   const { product, charge } = await served;
   const finished = { ...product, charge };
-  const { events } = incoming;
-  const hasFiles = events !== undefined || order.request.response_format !== "url";
+  const { stream } = incoming;
+  const hasFiles = stream !== undefined || order.request.response_format !== "url";
   const wanted = hasFiles ? product.files : [];
   const files = await Promise.all(wanted.map((file) => answerFile(deps.storage, file)));
   const answer =
-    events === undefined
+    stream === undefined
       ? mediaAnswer(order, finished, files, deps.publicBaseUrl)
-      : imageEvents(events, order, finished, files, deps.publicBaseUrl);
+      : imageEvents(stream.name, order, finished, files, deps.publicBaseUrl);
   return { answer, replayed: undefined };
 }
 
@@ -139,7 +146,7 @@ export async function beginMedia(
   caller: Caller,
 ): Promise<BegunMedia | FinishedAnswer | undefined> {
   const replay = async (id: string) => ({
-    answer: await replayAnswer(deps, caller.accountId, id, incoming.events),
+    answer: await replayAnswer(deps, caller.accountId, id, incoming.stream?.name),
     replayed: id,
   });
   const ready = await deps.requests.prepareOrFindEarlier(caller, () =>
@@ -176,16 +183,19 @@ export async function quoteMedia(
   { accountId: owner, allowed }: Pick<Caller, "accountId" | "allowed">,
 ): Promise<Quoted> {
   const model = requireAllowed(allowed, catalog.require(fields.model));
-  const wanted = createMediaOrder(asked, fields, sources, model);
-  const { size, quality, seconds, audio } = wanted.shape;
-  const parameters = { size, quality, seconds, audio };
+  const plain = createMediaOrder(asked, fields, sources, model);
   const isClosed = (route: Route) => losses.isClosed(route, owner);
-  chooseRoutes(asked.kind, model, parameters, providers, events, isClosed);
+  const routes = chooseRoutes(asked.kind, model, parametersOf(plain), providers, events, isClosed);
+  const wanted = withPartialImages(plain, fields, routes);
   const { id, price } = model;
   const urls = dependsOnInputPixels(price) ? "headers" : "unread";
   const seen = await inputs.look(sources, urls, { owner, allowance, signal });
   const { charge, priceVersion } = priceMediaOrder(asked, wanted, pixelsOfSeen(seen));
   return { model: id, credits: charge, isExact: price !== undefined && isExact(price), priceVersion };
+}
+
+function parametersOf({ shape: { size, quality, seconds, audio } }: WantedMedia): Parameters {
+  return { size, quality, seconds, audio };
 }
 
 /** Pixels of each image; 0 for an unread one, if the price does not depend on pixels. */
@@ -223,12 +233,11 @@ async function prepare(
   const { requestId, accountId, keyId, claim, maxCost, asynchronous, callbackUrl, allowed } = caller;
   const createdAt = clock.now();
   const model = requireAllowed(allowed, catalog.require(fields.model));
-  const wanted = createMediaOrder(asked, fields, sources, model);
-  const { prompt, count, format } = wanted;
-  const { size, quality, seconds, audio } = wanted.shape;
-  const parameters = { size, quality, seconds, audio };
+  const plain = createMediaOrder(asked, fields, sources, model);
   const isClosed = (route: Route) => requests.losses.isClosed(route, accountId);
-  const routes = chooseRoutes(asked.kind, model, parameters, providers, events, isClosed);
+  const routes = chooseRoutes(asked.kind, model, parametersOf(plain), providers, events, isClosed);
+  const wanted = withPartialImages(plain, fields, routes);
+  const { prompt, count, format } = wanted;
   const share = { owner: accountId, allowance, signal };
   const seen = await lookAtInputs(deps, incoming, caller, wanted, share);
   const pixels = pixelsOfSeen(seen);
@@ -263,7 +272,7 @@ async function prepare(
     deadlineAt: clock.now() + holdForMs[asked.kind] + (sources.length === 0 ? 0 : BRINGING_MS),
   };
   const job = { prompt, inputs: [] as readonly CleanPicture[] };
-  const producer = work.producer(order, job, routes);
+  const producer = work.producer(order, job, routes, incoming.stream);
   if (seen.length === 0) return { order, producer };
   const prepareInputs = async (stopping: AbortSignal) => {
     job.inputs = await prepareBeforeStop(inputs, seen, share, stopping);

@@ -31,7 +31,8 @@ export const imageRequestSchema = z.object({
     .transform((n) => n ?? 1),
   stream: z.boolean({ error: "stream must be true or false" }).nullish().meta({
     default: false,
-    description: "true: the answer is text/event-stream, with a final event for each image",
+    description:
+      "true: the answer is text/event-stream, with partial images and a final event for each image",
   }),
   partial_images: z
     .number({ error: BAD_PARTIALS })
@@ -39,7 +40,9 @@ export const imageRequestSchema = z.object({
     .min(0, BAD_PARTIALS)
     .max(3, BAD_PARTIALS)
     .nullish()
-    .describe("accepted for clients of OpenAI: a stream has final images only"),
+    .describe(
+      "partial images of a stream of one image, if supported_parameters of the model has it; each is paid for. Ignored otherwise",
+    ),
   ...imageFields,
   ...maskFields,
 });

@@ -18,6 +18,7 @@ import { metersOf, type Shape } from "../generation/meters.ts";
 import type { CleanPicture } from "../inputs/clean-picture.ts";
 import type { InputSource } from "../inputs/input-sources.ts";
 import { type FileFormat, VIDEO_FORMAT } from "../storage/media-name.ts";
+import type { MediaRoute } from "./choose-routes.ts";
 import { imageRequests } from "./image-request.ts";
 import type { Quality } from "./media-fields.ts";
 import type { MediaRequest, RequestKind } from "./request-kind.ts";
@@ -67,6 +68,21 @@ export function createMediaOrder(
     format: request.output_format ?? VIDEO_FORMAT,
     responseFormat: request.response_format ?? "url",
   };
+}
+
+/**
+ * Adds the partial images of a stream, if the model and one of the routes have them. A stream of several pictures has none:
+ * OpenAI streams single pictures only.
+ */
+export function withPartialImages(
+  wanted: WantedMedia,
+  { stream, partial_images: most }: MediaRequest,
+  routes: readonly Pick<MediaRoute, "adapter">[],
+): WantedMedia {
+  const { model, count, shape } = wanted;
+  const isStream = stream === true && count === 1 && model.supportedParameters.includes("partial_images");
+  const isSent = routes.some(({ adapter }) => adapter.kinds.image?.sendsPartials === true);
+  return isStream && isSent && most ? { ...wanted, shape: { ...shape, partial_images: most } } : wanted;
 }
 
 /** Pixels of each image, in their order; masks do not count for the price. */

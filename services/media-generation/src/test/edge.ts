@@ -16,6 +16,9 @@ export const KEY_HEADER = "x-test-key";
 /** Names another account. */
 export const ACCOUNT_HEADER = "x-test-account";
 
+/** Present: the client has a management key. */
+export const MANAGEMENT_HEADER = "x-test-management";
+
 /** Default response_format of the client's key. */
 export const FORMAT_HEADER = "x-test-response-format";
 /** JSON of the allow-lists of the client's key. */
@@ -41,6 +44,7 @@ export const edgeModule: Module = defineModule({
         ...(typeof keyId === "string" ? { keyId } : {}),
         ...(typeof accountId === "string" ? { accountId } : {}),
         ...(responseFormat === undefined ? {} : { responseFormat }),
+        ...(MANAGEMENT_HEADER in request.headers ? { kind: "management" } : {}),
         ...(typeof lists === "string" ? { allowed: JSON.parse(lists) } : {}),
       };
       waiting.add(request.id);
@@ -52,6 +56,7 @@ export const edgeModule: Module = defineModule({
       { prefix: "/v1/quote" },
       { prefix: "/v1/generations" },
       { prefix: "/v1/webhooks" },
+      { prefix: "/v1/account" },
       { prefix: "/media" },
     ]);
     return {

@@ -54,6 +54,43 @@ export const gptImage: Model = create(ModelSchema, {
   ],
 });
 
+/** A price by use, and partial images. */
+const gptStream: Model = create(ModelSchema, {
+  id: "openai/gpt-image-1.5",
+  kind: ModelKind.IMAGE,
+  capabilities: ["text-to-image"],
+  supportedParameters: ["prompt", "size", "quality", "partial_images"],
+  sizes: GPT_SIZES,
+  qualities: QUALITIES,
+  defaultSize: "1024x1024",
+  defaultQuality: "low",
+  price: {
+    version: "gpt-stream-1",
+    rule: {
+      case: "metered",
+      value: {
+        tokens: { inputPicoUsd: 5_000_000n, imageInputPicoUsd: 8_000_000n, outputPicoUsd: 32_000_000n },
+        tiers: [{ outputTokens: 6_240n }],
+        otherInputTokens: 64n,
+        partialImageTokens: 100n,
+      },
+    },
+  },
+  routes: [
+    {
+      provider: "openai",
+      upstreamModel: "gpt-image-1.5",
+      cost: {
+        version: "gpt-stream-cost-1",
+        rule: {
+          case: "token",
+          value: { inputPicoUsd: 5_000_000n, imageInputPicoUsd: 8_000_000n, outputPicoUsd: 32_000_000n },
+        },
+      },
+    },
+  ],
+});
+
 function sandbox(id: string, picoUsd = 10_000_000_000n, provider = "openai"): Model {
   return create(ModelSchema, {
     id: `sandbox/${id}`,
@@ -86,6 +123,7 @@ const sandboxEdit: Model = create(ModelSchema, {
 
 export const fixedModels: readonly Model[] = [
   gptImage,
+  gptStream,
   sandbox("image"),
   sandboxEdit,
   sandbox("image-free", 0n),

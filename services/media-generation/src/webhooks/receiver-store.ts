@@ -1,10 +1,14 @@
 // The SQL of default addresses and signing secrets. An account has one newest secret, and for 24 h after a rotation the
 // one before it.
+import { ServiceError } from "@gr/proto";
 import { inTransaction, type Pool } from "@gr/runtime";
 import { makeSecret } from "./signing-secret.ts";
 
 /** Time in which the secret before a rotation still signs, in milliseconds. */
 export const ROTATION_MS = 24 * 3_600_000;
+
+/** Default addresses of one account. */
+export const MOST_RECEIVERS = 10_000;
 
 /** Default address of a key, or with an empty key of the account. */
 export interface Receiver {
@@ -22,9 +26,12 @@ export interface SecretAge {
 export interface ReceiverStore {
   /** Returns the address of the key, else that of the account. */
   urlOf(accountId: string, keyId: string): Promise<string | undefined>;
-  receiversOf(accountId: string): Promise<Receiver[]>;
-  /** @param url undefined removes the default */
-  setReceiver(accountId: string, keyId: string, url: string | undefined): Promise<void>;
+  /** @param after key id of the last receiver of the page before; undefined: from the account's own */
+  listReceivers(accountId: string, after: string | undefined, limit: number): Promise<Receiver[]>;
+  /** @throws ServiceError too_many_receivers */
+  setReceiver(accountId: string, keyId: string, url: string): Promise<void>;
+  /** @returns false if there is no such receiver */
+  removeReceiver(accountId: string, keyId: string): Promise<boolean>;
   /** Returns the secrets that sign now, newest first, and creates the first one. @param now Unix milliseconds */
   secretsOf(accountId: string, now: number): Promise<Buffer[]>;
   secretAges(accountId: string, now: number): Promise<SecretAge[]>;
@@ -52,24 +59,31 @@ export function createReceiverStore(pool: Pool): ReceiverStore {
       );
       return rows[0]?.url;
     },
-    receiversOf: async (accountId) => {
+    listReceivers: async (accountId, after, limit) => {
       const { rows } = await pool.query<{ key_id: string; url: string }>(
-        "SELECT key_id, url FROM webhook_receiver WHERE account_id = $1 ORDER BY key_id",
-        [accountId],
+        `SELECT key_id, url FROM webhook_receiver
+         WHERE account_id = $1 AND ($2::text IS NULL OR key_id > $2) ORDER BY key_id LIMIT $3`,
+        [accountId, after ?? null, limit],
       );
       return rows.map(({ key_id, url }) => ({ keyId: key_id, url }));
     },
     setReceiver: async (accountId, keyId, url) => {
-      if (url === undefined) {
-        const text = "DELETE FROM webhook_receiver WHERE account_id = $1 AND key_id = $2";
-        await pool.query(text, [accountId, keyId]);
-        return;
-      }
-      await pool.query(
-        `INSERT INTO webhook_receiver (account_id, key_id, url) VALUES ($1, $2, $3)
+      // Requests at the same time may exceed the bound by their number.
+      const { rowCount } = await pool.query(
+        `INSERT INTO webhook_receiver (account_id, key_id, url)
+         SELECT $1::uuid, $2::text, $3::text
+         WHERE EXISTS (SELECT FROM webhook_receiver WHERE account_id = $1 AND key_id = $2)
+           OR (SELECT count(*) FROM webhook_receiver WHERE account_id = $1) < $4
          ON CONFLICT (account_id, key_id) DO UPDATE SET url = excluded.url, changed_at = now()`,
-        [accountId, keyId, url],
+        [accountId, keyId, url, MOST_RECEIVERS],
       );
+      if (rowCount === 1) return;
+      const message = `The account has ${MOST_RECEIVERS} receivers of webhooks; delete some of them first.`;
+      throw new ServiceError("too_many_receivers", message);
+    },
+    removeReceiver: async (accountId, keyId) => {
+      const text = "DELETE FROM webhook_receiver WHERE account_id = $1 AND key_id = $2";
+      return (await pool.query(text, [accountId, keyId])).rowCount === 1;
     },
     secretsOf: async (accountId, now) => {
       const live = await liveSecrets(accountId, now);

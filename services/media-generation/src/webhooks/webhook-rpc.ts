@@ -23,7 +23,7 @@ import {
   publicIdOf,
 } from "./delivery.ts";
 import type { DeliveryRouteDeps } from "./delivery-routes.ts";
-import type { ReceiverStore } from "./receiver-store.ts";
+import { MOST_RECEIVERS, type ReceiverStore } from "./receiver-store.ts";
 import { findDelivery, redeliver } from "./redeliver.ts";
 import { secretText } from "./signing-secret.ts";
 
@@ -91,7 +91,7 @@ export function webhookRpc({ deliveries, receivers, callbacks, clock }: WebhookC
     async getWebhookSettings(request: GetWebhookSettingsRequest) {
       const { account_id: accountId } = parseRequest(account, { account_id: request.accountId });
       const [all, ages] = await Promise.all([
-        receivers.receiversOf(accountId),
+        receivers.listReceivers(accountId, undefined, MOST_RECEIVERS),
         receivers.secretAges(accountId, clock.now()),
       ]);
       const secrets = ages.map(({ createdAt, expiresAt }) => ({
@@ -102,9 +102,14 @@ export function webhookRpc({ deliveries, receivers, callbacks, clock }: WebhookC
     },
     async setWebhookReceiver({ accountId, keyId, url: named }: SetWebhookReceiverRequest) {
       const fields = parseRequest(receiverFields, { account_id: accountId, key_id: keyId, url: named });
-      const url = named === "" ? undefined : callbacks.check(named, "url");
-      await receivers.setReceiver(fields.account_id, fields.key_id, url);
-      return { url: url ?? "" };
+      const { account_id: account, key_id: key } = fields;
+      if (named === "") {
+        await receivers.removeReceiver(account, key);
+        return { url: "" };
+      }
+      const url = callbacks.check(named, "url");
+      await receivers.setReceiver(account, key, url);
+      return { url };
     },
     async rotateWebhookSecret(request: RotateWebhookSecretRequest) {
       const { account_id: accountId } = parseRequest(account, { account_id: request.accountId });

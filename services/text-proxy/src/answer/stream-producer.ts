@@ -3,6 +3,7 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
 import { chargeOf, type PicoUsd } from "@gr/money";
 import { type AttemptContext, type AttemptEnd, type Broken, costOfParts } from "@gr/paid-request";
+import { STREAM_HEADERS } from "@gr/runtime";
 import type { FastifyReply } from "fastify";
 import { billOfFound } from "../cost/bill.ts";
 import { type CarriedPart, metersOf, readAgainCost, wordsOf } from "../cost/carried-part.ts";
@@ -17,7 +18,7 @@ import { readWholeAnswer } from "../cost/whole-answer.ts";
 import { continuedRequest } from "../request/continued-request.ts";
 import type { TextOrder } from "../request/text-order.ts";
 import { chatStream } from "../stream/chat-stream.ts";
-import { ClientStream, STREAM_HEADERS } from "../stream/client-stream.ts";
+import { ClientStream } from "../stream/client-stream.ts";
 import { responsesStream } from "../stream/responses-stream.ts";
 import { StreamCopy } from "../stream/stream-copy.ts";
 import { UpstreamGate } from "../stream/upstream-gate.ts";

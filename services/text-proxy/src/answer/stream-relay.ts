@@ -4,6 +4,7 @@
 // charged, unless the upstream broke off before its usage.
 import { type AttemptContext, type AttemptEnd, costOfParts, type Delivered } from "@gr/paid-request";
 import { type Reason, ServiceError } from "@gr/proto";
+import { dataOf, endOfEvent, SseSplitter } from "@gr/runtime";
 import { billOfFound, billOfUsage, meteredBill, tokensOf, tokensOfStream } from "../cost/bill.ts";
 import { costIn } from "../cost/charged-meters.ts";
 import {
@@ -17,7 +18,6 @@ import {
 } from "../cost/failed-attempt.ts";
 import { applySplices } from "../json/json-splice.ts";
 import type { ClientStream } from "../stream/client-stream.ts";
-import { dataOf, endOfEvent, SseSplitter } from "../stream/sse-splitter.ts";
 import type { StreamCopy } from "../stream/stream-copy.ts";
 import { matters, type StreamDialect, type StreamSoFar, type Verdict } from "../stream/stream-dialect.ts";
 import { StreamMeter } from "../stream/stream-meter.ts";

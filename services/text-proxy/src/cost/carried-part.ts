@@ -1,11 +1,11 @@
 // The part of a broken stream that the client already has: its text and its bills. Another upstream continues it.
 import type { TokenMeters } from "@gr/models";
 import type { PicoUsd } from "@gr/money";
+import { dataOf, endOfEvent } from "@gr/runtime";
 import { isObject, type JsonObject } from "../json/json-object.ts";
 import { dearestInput } from "../request/hold-size.ts";
 import type { TextOrder } from "../request/text-order.ts";
 import { parseData } from "../stream/event-data.ts";
-import { dataOf, endOfEvent } from "../stream/sse-splitter.ts";
 import type { StreamSoFar } from "../stream/stream-dialect.ts";
 import type { TextBill } from "../text-kinds.ts";
 

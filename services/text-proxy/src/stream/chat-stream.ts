@@ -1,12 +1,12 @@
 // Chat completion chunks: the usage arrives in a late chunk, then [DONE]. A stream without [DONE] was cut off, unless
 // its usage had arrived.
 import { errorRow } from "@gr/proto";
+import { dataOf } from "@gr/runtime";
 import { findMember, scanObject } from "../json/json-members.ts";
 import { isObject, type JsonObject } from "../json/json-object.ts";
 import { readUsage, writeUsage } from "../upstream/usage.ts";
 import { type DataSpan, firstData, parseData } from "./event-data.ts";
 import { lastWordAfter } from "./finish-reason.ts";
-import { dataOf } from "./sse-splitter.ts";
 import { EMPTY, PLAIN, type StreamDialect, type StreamSoFar, type Verdict } from "./stream-dialect.ts";
 
 const DONE = Buffer.from("[DONE]");

@@ -3,14 +3,6 @@
 // limited to the bytes that arrived before the pause.
 import type { ServerResponse } from "node:http";
 
-export const STREAM_TYPE = "text/event-stream; charset=utf-8";
-export const STREAM_HEADERS = {
-  "content-type": STREAM_TYPE,
-  "cache-control": "no-cache, no-transform",
-  // Keeps buffering proxies from delaying the events.
-  "x-accel-buffering": "no",
-} as const;
-
 export interface StreamSource {
   pause(): void;
   resume(): void;

@@ -1,7 +1,6 @@
 // The JSON that an event of a stream carries.
-import { parseForeignJson } from "@gr/runtime";
+import { dataOf, endOfEvent, parseForeignJson } from "@gr/runtime";
 import { isObject, type JsonObject } from "../json/json-object.ts";
-import { dataOf, endOfEvent } from "./sse-splitter.ts";
 
 export interface DataSpan {
   readonly start: number;

@@ -1,13 +1,13 @@
 // Events of the Responses API: the usage is in the last event, response.completed or response.incomplete.
 // A stream without one of them at its end was cut off.
 import { errorRow } from "@gr/proto";
+import { dataOf } from "@gr/runtime";
 import { findMember, type ObjectLayout, scanObject } from "../json/json-members.ts";
 import { isObject, type JsonObject } from "../json/json-object.ts";
 import { setMember } from "../json/json-splice.ts";
 import { readUsage } from "../upstream/usage.ts";
 import { firstData, parseData } from "./event-data.ts";
 import { lastWordAfter } from "./finish-reason.ts";
-import { dataOf } from "./sse-splitter.ts";
 import { EMPTY, PLAIN, type StreamDialect, type StreamSoFar, type Verdict } from "./stream-dialect.ts";
 
 const COMPLETED = Buffer.from('"response.completed"');

@@ -1,6 +1,6 @@
 // StreamCopy stores a stream for a repetition of a claimed request, and for an upstream that continues the stream.
 import { type KeptAnswer, MOST_KEPT_BYTES } from "@gr/clients";
-import { STREAM_TYPE } from "./client-stream.ts";
+import { STREAM_HEADERS } from "@gr/runtime";
 
 /** Copy of the client's stream, also after the client's disconnection. Above the size limit, nothing is stored. */
 export class StreamCopy {
@@ -17,6 +17,6 @@ export class StreamCopy {
   /** All added bytes; undefined above the size limit. */
   whole(): KeptAnswer | undefined {
     if (this.#bytes > MOST_KEPT_BYTES) return undefined;
-    return { contentType: STREAM_TYPE, body: Buffer.concat(this.#parts) };
+    return { contentType: STREAM_HEADERS["content-type"], body: Buffer.concat(this.#parts) };
   }
 }

@@ -2,10 +2,10 @@
 // obfuscation, usage in each chunk) do not count. Bytes replace tokens with an error that is alike in both APIs
 // (decision 0047): English and code count 1.9-fold, JSON 1.7-fold, base64 and random CJK down to 0.7-fold, the rarest
 // scripts 0.5-fold. If each token is an event or has a probability, the count is never too small.
+import { dataOf, endOfEvent } from "@gr/runtime";
 import { isObject, type JsonObject } from "../json/json-object.ts";
 import type { TextRequest } from "../request/text-request.ts";
 import { parseData } from "./event-data.ts";
-import { dataOf, endOfEvent } from "./sse-splitter.ts";
 
 /** Bytes that an event of another form has beside its text, at most. */
 const LONGEST_ENVELOPE = 1_024;

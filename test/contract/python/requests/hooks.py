@@ -45,7 +45,8 @@ def plain(path, text):
         return {**fields, "seconds": draw.choice(["auto", 1, 2])}
     output_format = draw.choice(["webp", "jpeg", "png"])
     # Names of the choices only: a form has no numbers, and its values are texts.
-    return {**fields, "output_format": output_format, "stream": "true" if stream else "false"}
+    streamed = {"stream": "true", "partial_images": draw.choice(["0", "2"])} if stream else {"stream": "false"}
+    return {**fields, "output_format": output_format, **streamed}
 
 
 def texts(value):
@@ -71,7 +72,7 @@ def before_load_schema(context, raw_schema):
 @schemathesis.hook
 def before_call(context, case, kwargs):
     path = case.operation.path
-    name = "MANAGEMENT_KEY" if path.startswith("/v1/api-keys") else "API_KEY"
+    name = "MANAGEMENT_KEY" if path.startswith(("/v1/api-keys", "/v1/account")) else "API_KEY"
     case.headers = {**(case.headers or {}), "Authorization": f"Bearer {os.environ[name]}"}
     kind = kind_of(path)
     if kind is None or not isinstance(case.body, dict) or "model" not in case.body:
@@ -84,6 +85,8 @@ def before_call(context, case, kwargs):
         return
     if case.media_type == "application/json" and "stream" in fields:
         fields["stream"] = fields["stream"] in (True, "true")
+        if "partial_images" in fields:
+            fields["partial_images"] = int(fields["partial_images"])
     case.body = {"model": model, **fields}
     for header in ("Idempotency-Key", "x-max-cost", "Prefer"):
         case.headers.pop(header, None)

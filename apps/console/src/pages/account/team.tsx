@@ -16,6 +16,7 @@ import { Loaded } from "../../parts/lists/loaded.tsx";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
 import { SESSION_KEY } from "../../queries.ts";
 import { useAccount, useSession } from "../../session.ts";
+import { AccountSettings } from "./account-settings.tsx";
 import { RenameAccount } from "./rename-account.tsx";
 
 type Members = AnswerOf<"listMembers">;
@@ -36,6 +37,7 @@ export function Team() {
         </Title>
         {may("admin") && (
           <Group gap="xs">
+            <AccountSettings />
             <RenameAccount />
             <Button onClick={open}>Invite</Button>
           </Group>

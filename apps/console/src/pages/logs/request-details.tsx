@@ -146,7 +146,8 @@ function parametersOf(record: RequestRecord): [name: string, value: string | num
       ["User", user],
     ]);
   }
-  const { n, size, quality, seconds, audio, input_images, output_format, response_format } = record.request;
+  const { n, size, quality, seconds, audio, input_images, partial_images } = record.request;
+  const { output_format, response_format } = record.request;
   return known([
     ["Images", record.kind === "image" ? n : null],
     ["Size", size],
@@ -154,6 +155,7 @@ function parametersOf(record: RequestRecord): [name: string, value: string | num
     ["Seconds", seconds],
     ["Sound", audio === undefined ? null : audio ? "Yes" : "No"],
     ["Input images", input_images],
+    ["Partial images", partial_images],
     ["Format", output_format],
     ["Answer", response_format],
   ]);

@@ -31,10 +31,7 @@ test("a stream: the wait for the first token, and the answer", () => {
       attempts: [attempt("openai", "delivered", 1_100)],
       latency: 1_200,
     }),
-  ).toEqual([
-    "0–300 openai, first token (waiting)",
-    "300–1200 openai, answer (made)",
-  ]);
+  ).toEqual(["0–300 openai, first token (waiting)", "300–1200 openai, answer (made)"]);
 });
 
 test("a running request has the sections that have ended, and an old record none", () => {

@@ -19,6 +19,8 @@ export interface OpenAiImageRequest {
   /** Input pictures; none if only the prompt describes the picture. */
   readonly inputs: readonly InputImage[];
   readonly mask: InputImage | undefined;
+  /** Number of partial images of a stream; undefined for a plain answer. */
+  readonly streamed: number | undefined;
 }
 
 /** An input picture, parsed but not decoded. */
@@ -67,7 +69,7 @@ export function readImageRequest(body: unknown, more: readonly string[] = []): O
   readChoice(body, "moderation", ["low", "auto"]);
   readText(body, "user");
   readText(body, "safety_identifier");
-  checkNoStream(body);
+  const streamed = readStream(body, count);
   if (background === "transparent" && format === "jpeg") {
     throw new Refusal(
       "invalid",
@@ -88,6 +90,7 @@ export function readImageRequest(body: unknown, more: readonly string[] = []): O
     background: background === "transparent" ? "transparent" : "opaque",
     inputs: [],
     mask: undefined,
+    streamed,
   };
 }
 
@@ -123,13 +126,14 @@ function readPrompt(body: JsonObject): string {
   return prompt;
 }
 
-/** Streams of partial images are the only part of this API that the simulator lacks. */
-function checkNoStream(body: JsonObject): void {
+/** @returns the number of partial images of a stream; undefined for a plain answer */
+function readStream(body: JsonObject, count: number): number | undefined {
   const stream = body["stream"];
   if (stream != null && typeof stream !== "boolean") throw wrongType("stream", "a boolean", stream);
-  readInteger(body, "partial_images", 0, 3);
-  if (stream !== true) return;
-  throw new Refusal("invalid", "Streaming is not supported for this model.", "stream", "unsupported_value");
+  const partials = readInteger(body, "partial_images", 0, 3) ?? 0;
+  if (stream !== true) return undefined;
+  if (count > 1) throw new Refusal("invalid", "Streaming is only supported with n=1.");
+  return partials;
 }
 
 function readText(body: JsonObject, name: string): string | undefined {

@@ -138,12 +138,42 @@ describe("parameters", () => {
     [{ background: "transparent", output_format: "jpeg" }, "background", "invalid_value"],
     [{ moderation: "none" }, "moderation", "invalid_value"],
     [{ user: 7 }, "user", "invalid_type"],
-    [{ stream: true }, "stream", "unsupported_value"],
+    [{ stream: "yes" }, "stream", "invalid_type"],
+    [{ stream: true, n: 2 }, null, null],
+    [{ stream: true, partial_images: 4 }, "partial_images", "integer_above_max_value"],
   ])("%j are refused by name", async (change, param, code) => {
     const { status, text } = await client.post(IMAGES, { ...valid, ...change });
     expect(status).toBe(400);
     expect(JSON.parse(text).error).toMatchObject({ type: "invalid_request_error", param, code });
   });
+});
+
+test("a stream has partial images, which get finer and are billed, then the picture with its usage", async () => {
+  const openai = new OpenAI({ baseURL: `${simulator.url}/openai/v1`, apiKey: "test", maxRetries: 0 });
+  const asked = {
+    model: "gpt-image-2",
+    prompt: "a lighthouse",
+    size: SMALL as "auto",
+    quality: "low",
+  } as const;
+  const plain = await openai.images.generate(asked);
+  const headers = { "x-request-id": "streamed" };
+  const events = await openai.images.generate({ ...asked, stream: true, partial_images: 3 }, { headers });
+  const seen: unknown[] = [];
+  const details: number[] = [];
+  for await (const event of events) {
+    const picture = Buffer.from(event.b64_json, "base64");
+    expect(await sharp(picture).metadata()).toMatchObject({ format: "png", width: 816, height: 816 });
+    details.push((await sharp(picture).stats()).entropy);
+    seen.push("partial_image_index" in event ? event.partial_image_index : event.usage.output_tokens);
+  }
+  const tokens = plain.usage?.output_tokens ?? 0;
+  expect(seen).toEqual([0, 1, 2, tokens + 300]);
+  expect(details.length).toBe(4);
+  const input = plain.usage?.input_tokens ?? 0;
+  expect(await client.billed("streamed")).toBe(
+    5_000_000n * BigInt(input) + 30_000_000n * BigInt(tokens + 300),
+  );
 });
 
 describe("faults", () => {

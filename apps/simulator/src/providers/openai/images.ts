@@ -1,4 +1,4 @@
-// OpenAI's images: their cost in tokens, and their answers.
+// OpenAI's images: their cost in tokens, and their answers, whole or as a stream.
 
 import type { PicoUsd } from "../../bill/prices.ts";
 import { inputImageTokens } from "../../media/image-size.ts";
@@ -7,6 +7,11 @@ import type { MediaResult } from "../../media/media-room.ts";
 import { unixSeconds } from "../../request/simulation.ts";
 import { promptTokens } from "../../text/tokens.ts";
 import type { OpenAiImageRequest } from "./image-request.ts";
+
+/** Output tokens of a partial image. */
+const PARTIAL_TOKENS = 100;
+/** Edge of a partial image before it is enlarged, in pixels. */
+const COARSE_EDGE = 16;
 
 /** Tokens of a whole request: each of its images is billed as a single request. */
 interface ImageUsage {
@@ -20,7 +25,7 @@ function imageUsage(request: OpenAiImageRequest, delivered: number): ImageUsage 
   return {
     textTokens: promptTokens(request.prompt) * delivered,
     inputImageTokens: request.inputs.reduce((sum, input) => sum + inputImageTokens(input), 0) * delivered,
-    imageTokens: request.tokens * delivered,
+    imageTokens: (request.tokens + PARTIAL_TOKENS * (request.streamed ?? 0)) * delivered,
   };
 }
 
@@ -68,6 +73,40 @@ export function imageAnswer(request: OpenAiImageRequest, { files }: MediaResult)
     `"output_format":"${request.format}","quality":"${request.quality}",` +
     `"size":"${request.size.width}x${request.size.height}","usage":${usageJson(imageUsage(request, files.length))}}`
   );
+}
+
+/** Events of a stream, in their order: partial images, each finer than the one before, then the picture. */
+export async function* imageEvents(
+  name: "image_generation" | "image_edit",
+  request: OpenAiImageRequest,
+  { files: [file] }: MediaResult,
+): AsyncGenerator<string> {
+  if (file === undefined) return;
+  const { streamed: partials = 0, format, size, quality, background } = request;
+  const common =
+    `"created_at":${unixSeconds()},"size":"${size.width}x${size.height}","quality":"${quality}",` +
+    `"background":"${background}","output_format":"${format}"`;
+  const event = (type: string, picture: Buffer, more: string) =>
+    `event: ${name}.${type}\ndata: {"type":"${name}.${type}","b64_json":"${picture.toString("base64")}",${common},${more}}\n\n`;
+  for (let index = 0; index < partials; index += 1) {
+    const picture = await coarser(file.bytes, request, COARSE_EDGE * 2 ** index);
+    yield event("partial_image", picture, `"partial_image_index":${index}`);
+  }
+  yield event("completed", file.bytes, `"usage":${usageJson(imageUsage(request, 1))}`);
+}
+
+/** Returns the picture at its size, as if it had been drawn with few pixels. Bytes that are no picture stay. */
+async function coarser(bytes: Buffer, { size, format }: OpenAiImageRequest, edge: number): Promise<Buffer> {
+  const { default: sharp } = await import("sharp");
+  const { width, height } = size;
+  const small = await sharp(bytes)
+    .resize(edge, edge, { fit: "fill" })
+    .png()
+    .toBuffer()
+    .catch(() => undefined);
+  return small === undefined
+    ? bytes
+    : sharp(small).resize(width, height, { fit: "fill" }).toFormat(format).toBuffer();
 }
 
 function usageJson({ textTokens, inputImageTokens: pictures, imageTokens }: ImageUsage): string {

@@ -1,4 +1,5 @@
 // OpenAI's HTTP surface, to be mounted at /openai/v1.
+import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { UpstreamStatement } from "../../bill/statement.ts";
 import type { MediaRoom } from "../../media/media-room.ts";
@@ -14,7 +15,7 @@ import { readEditRequest } from "./edit-request.ts";
 import { openAiErrorHandler, sendOpenAiError } from "./errors.ts";
 import { answerHeaders } from "./headers.ts";
 import { type OpenAiImageRequest, readImageRequest } from "./image-request.ts";
-import { imageAnswer, imageOrder } from "./images.ts";
+import { imageAnswer, imageEvents, imageOrder } from "./images.ts";
 import { checkPreviousResponse, openAiChat, openAiResponses } from "./text-wires.ts";
 
 /** Sixteen pictures of ordinary size. */
@@ -57,16 +58,25 @@ export function openAiRoutes(simulation: Simulation, media: MediaRoom, statement
       return startExchange(simulation, openAiResponses, ids, body, reply.raw, () => reply.hijack());
     });
 
-    const answerImages = async (asked: OpenAiImageRequest, request: FastifyRequest, reply: FastifyReply) => {
+    const answerImages = async (
+      name: "image_generation" | "image_edit",
+      asked: OpenAiImageRequest,
+      request: FastifyRequest,
+      reply: FastifyReply,
+    ) => {
       const ownId = `req_${uniqueHex(32)}`;
       const order = imageOrder(asked, callerRequestId(request.headers) ?? ownId);
-      const count = await media.generate(order, reply);
-      if (count === undefined) return reply;
-      return reply.headers(answerHeaders(ownId)).type("application/json").send(imageAnswer(asked, count));
+      const result = await media.generate(order, reply);
+      if (result === undefined) return reply;
+      reply.headers(answerHeaders(ownId));
+      if (asked.streamed === undefined)
+        return reply.type("application/json").send(imageAnswer(asked, result));
+      const events = Readable.from(imageEvents(name, asked, result), { objectMode: false });
+      return reply.type("text/event-stream; charset=utf-8").send(events);
     };
 
     app.post("/images/generations", async (request, reply) =>
-      answerImages(readImageRequest(request.body), request, reply),
+      answerImages("image_generation", readImageRequest(request.body), request, reply),
     );
 
     app.register(async (scope) => {
@@ -78,7 +88,7 @@ export function openAiRoutes(simulation: Simulation, media: MediaRoom, statement
         if (!Buffer.isBuffer(body))
           throw new Refusal("invalid", "The request body must be a multipart form.");
         const order = await readEditRequest(request.headers["content-type"] ?? "", body);
-        return answerImages(order, request, reply);
+        return answerImages("image_edit", order, request, reply);
       });
     });
   };

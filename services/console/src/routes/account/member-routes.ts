@@ -1,7 +1,7 @@
-// Member routes serve the name of an account, its members and their roles. Only owners add and change owners, and one
+// Member routes serve the name of an account, its settings, its members and their roles. Only owners add and change owners, and one
 // always stays.
 import { randomUUID } from "node:crypto";
-import { mayActAs, type Role } from "@gr/console-api";
+import { mayActAs, type Role, responseFormat } from "@gr/console-api";
 import { ServiceError } from "@gr/proto";
 import { isUuid } from "@gr/runtime";
 import type { ConsoleDeps } from "../../console-deps.ts";
@@ -15,6 +15,8 @@ const INVITATION_MS = 7 * 86_400_000;
 
 type MemberRoutes = Handlers<
   | "renameAccount"
+  | "readSettings"
+  | "changeSettings"
   | "listMembers"
   | "invite"
   | "withdrawInvitation"
@@ -24,12 +26,27 @@ type MemberRoutes = Handlers<
 >;
 
 export function memberRoutes(deps: ConsoleDeps): MemberRoutes {
-  const { store, accounts, attempts, mailer, links, clock } = deps;
+  const { store, accounts, keys, attempts, mailer, links, clock } = deps;
   return {
     renameAccount: async (call) => {
       const { name } = call.body;
       const before = await accounts.rename(accountOf(call), name);
       await recordAudit(deps, call, { action: "account.renamed", detail: { from: before, to: name } });
+      return undefined;
+    },
+    readSettings: async (call) => {
+      const { account } = await keys.getAccount({ accountId: accountOf(call) });
+      const format = responseFormat.safeParse(account?.defaultResponseFormat);
+      return { default_response_format: format.data ?? null };
+    },
+    changeSettings: async (call) => {
+      const accountId = accountOf(call);
+      const { default_response_format: format } = call.body;
+      const before = await keys.getAccount({ accountId });
+      await keys.updateAccount({ accountId, defaultResponseFormat: format ?? "" });
+      const from = before.account?.defaultResponseFormat || "url";
+      const detail = { setting: "default_response_format", from, to: format ?? "url" };
+      await recordAudit(deps, call, { action: "account.settings_changed", detail });
       return undefined;
     },
     listMembers: async (call) => {

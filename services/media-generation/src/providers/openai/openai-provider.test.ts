@@ -1,11 +1,12 @@
 // OpenAI's wire format: its requests, its answers, and the conformance suite over both.
 import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { collect } from "../../storage/collect.ts";
 import { describeConformance } from "../../test/conformance.ts";
 import { drawPicture } from "../../test/pictures.ts";
-import { type ScriptedServer, startScriptedServer } from "../../test/scripted-server.ts";
+import { type ScriptEntry, type ScriptedServer, startScriptedServer } from "../../test/scripted-server.ts";
 import { createOutbound, type Outbound } from "../outbound.ts";
-import { type ImageJob, type MediaProvider, submitJob } from "../provider.ts";
+import { type Artifact, type ImageJob, type MediaProvider, submitJob } from "../provider.ts";
 import { createOpenAiProvider } from "./openai-provider.ts";
 
 const fixture = async (name: string) =>
@@ -27,6 +28,10 @@ const answerOf = (pictures: readonly Buffer[]) => ({
   ...images,
   data: pictures.map((picture) => ({ b64_json: picture.toString("base64") })),
 });
+
+async function* piecesOf(stream: Iterable<Uint8Array> | AsyncIterable<Uint8Array>) {
+  yield* stream;
+}
 
 const png = { bytes: Buffer.from("a picture"), type: "image/png" } as const;
 describe.each<[string, ImageJob]>([
@@ -173,6 +178,123 @@ describe("openai", () => {
     await expect(submitJob(provider, job, signal)).rejects.toMatchObject({
       kind: "failed",
       usage: { tokens: { inputTokens: 50 } },
+    });
+  });
+
+  describe("as a stream", () => {
+    const answer = (...events: object[]) => ({
+      status: 200,
+      headers: { "content-type": "text/event-stream; charset=utf-8" },
+      body: events.map((event) => `event: any\ndata: ${JSON.stringify(event)}\n\n`).join(""),
+    });
+    const partial = (picture: Buffer, index: number) => ({
+      type: "image_generation.partial_image",
+      partial_image_index: index,
+      b64_json: picture.toString("base64"),
+    });
+    const completed = (picture: Buffer) => ({
+      type: "image_generation.completed",
+      b64_json: picture.toString("base64"),
+      usage: images.usage,
+    });
+    const streaming = async (asked: Partial<ImageJob> = {}, most = 2) => {
+      const arrived: [number, Buffer][] = [];
+      const partials = {
+        most,
+        arrived: async (index: number, artifact: Artifact) => {
+          if (!("stream" in artifact)) throw new Error("a link");
+          arrived.push([index, await collect(piecesOf(artifact.stream))]);
+        },
+      };
+      const progress = await submitJob(provider, { ...job, ...asked, partials }, signal);
+      if (progress.state !== "succeeded") throw new Error(progress.state);
+      const pictures = progress.artifacts.map((each) =>
+        "stream" in each ? collect(piecesOf(each.stream)) : each,
+      );
+      return { arrived, pictures: await Promise.all(pictures), usage: progress.usage };
+    };
+
+    test("asks for partial images, which arrive before the picture and its usage", async () => {
+      const [coarse, fine, last] = await Promise.all([1, 2, 3].map((red) => drawPicture("png", { red })));
+      if (coarse === undefined || fine === undefined || last === undefined) throw new Error("not drawn");
+      server.play(answer(partial(coarse, 0), { type: "keepalive" }, partial(fine, 1), completed(last)));
+      expect(await streaming()).toMatchObject({
+        arrived: [
+          [0, coarse],
+          [1, fine],
+        ],
+        pictures: [last],
+        usage: { tokens: { inputTokens: 50, outputTokens: 50, imageInputTokens: 40 } },
+      });
+      const [request] = server.requests;
+      expect(JSON.parse(request?.body ?? "")).toMatchObject({ n: 1, stream: true, partial_images: 2 });
+      expect(request?.headers["accept"]).toBe("text/event-stream");
+    });
+
+    test("is a form with the same fields for an edit", async () => {
+      const picture = await drawPicture();
+      server.play(answer({ ...completed(picture), type: "image_edit.completed" }));
+      const inputs = [{ role: "image", bytes: picture, type: "image/png" }] as const;
+      expect((await streaming({ inputs })).pictures).toEqual([picture]);
+      const [request] = server.requests;
+      expect(request?.path).toBe("/v1/images/edits");
+      expect(request?.body).toMatch(/name="stream"\r\n\r\ntrue\r\n/);
+    });
+
+    test("of more partial images than were asked for passes on the first ones", async () => {
+      const picture = await drawPicture();
+      server.play(answer(...[0, 1, 2].map((index) => partial(picture, index)), completed(picture)));
+      expect((await streaming({}, 1)).arrived).toEqual([[0, picture]]);
+    });
+
+    test("is over with its picture, even if the connection stays open or breaks", async () => {
+      const picture = await drawPicture();
+      const { headers, body } = answer(completed(picture));
+      server.play((response) => {
+        response.writeHead(200, headers).write(body);
+      });
+      expect((await streaming()).pictures).toEqual([picture]);
+    });
+
+    test("is the plain answer from a server without streams", async () => {
+      const picture = await drawPicture();
+      server.play({ status: 200, body: answerOf([picture]) });
+      expect(await streaming()).toMatchObject({ arrived: [], pictures: [picture] });
+    });
+
+    test.each<[string, ScriptEntry, object]>([
+      [
+        "without a picture",
+        answer(partial(Buffer.from("a"), 0)),
+        { kind: "failed", accepted: true, message: "openai: the answer is not a list of pictures" },
+      ],
+      [
+        "with an error of moderation",
+        answer({ type: "error", error: { code: "moderation_blocked", message: "no" } }),
+        { kind: "blocked", accepted: true },
+      ],
+      [
+        "with an error of our account",
+        answer({ type: "error", error: { code: "insufficient_quota", message: "no" } }),
+        { kind: "misconfigured", accepted: true },
+      ],
+      [
+        "with another error",
+        answer(partial(Buffer.from("a"), 0), { error: { message: "no" } }),
+        { kind: "failed", accepted: true },
+      ],
+      [
+        "that breaks off",
+        (response) => {
+          response.writeHead(200, answer().headers).write("data: {");
+          setImmediate(() => response.destroy());
+        },
+        { kind: "unknown_outcome", accepted: true },
+      ],
+      ["that is refused", errors.moderation, { kind: "blocked", accepted: false }],
+    ])("%s fails as such", async (_which, entry, failure) => {
+      server.play(entry);
+      await expect(streaming()).rejects.toMatchObject(failure);
     });
   });
 

@@ -1,6 +1,7 @@
 // Reads OpenAI's answers to image requests. The schemas name only the fields that we use, so additions break nothing.
 import { z } from "zod";
 import { decodedPieces } from "../../storage/base64-text.ts";
+import type { Phase } from "../answer-failure.ts";
 import { deliveredPictures } from "../delivered-pictures.ts";
 import type { OutboundAnswer } from "../outbound.ts";
 import type { Artifact, ReportedUsage } from "../provider.ts";
@@ -47,12 +48,17 @@ export function readImages(answer: OutboundAnswer, wanted: number): Images {
   return { artifacts, ...(usage === undefined ? {} : { usage }) };
 }
 
-/** Maps an answer other than 200 to a ProviderError. */
-export function readFailure(answer: OutboundAnswer, http: ProviderHttp): ProviderError {
+/** Maps an answer other than 200, or the error of a stream, to a ProviderError. */
+export function readFailure(
+  answer: Pick<OutboundAnswer, "status" | "header" | "json">,
+  http: ProviderHttp,
+  phase: Phase = "submit",
+): ProviderError {
   const parsed = errorSchema.safeParse(answer.json());
   const { message, code, type } = parsed.success ? parsed.data.error : {};
-  if (code != null && BLOCKED.has(code)) return http.failureAs("blocked", "submit", answer, code);
+  if (code != null && BLOCKED.has(code)) return http.failureAs("blocked", phase, answer, code);
   const account = [code, type].find((word) => word != null && ACCOUNT.has(word));
-  if (account != null) return http.failureAs("misconfigured", "submit", answer, account);
-  return http.failure("submit", answer, message);
+  if (account != null) return http.failureAs("misconfigured", phase, answer, account);
+  if (phase === "follow") return http.failureAs("failed", phase, answer, "the stream ended with an error");
+  return http.failure(phase, answer, message);
 }

@@ -1,0 +1,72 @@
+// Settings of the account for its requests: the form of pictures and videos in answers to requests that name none.
+import { type AnswerOf, responseFormat } from "@gr/console-api";
+import { Button, Group, Modal, Select, Stack } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { call } from "../../api/console-client.ts";
+import { useAct } from "../../parts/forms/act.ts";
+import { Loaded } from "../../parts/lists/loaded.tsx";
+import { useAccount } from "../../session.ts";
+
+const FORMATS = [
+  { value: "url", label: "url: the address of a hosted file" },
+  { value: "b64_json", label: "b64_json: base64, and a hosted file" },
+  { value: "b64_ephemeral", label: "b64_ephemeral: base64, nothing is stored" },
+];
+
+export function AccountSettings() {
+  const [isOpen, { open, close }] = useDisclosure(false);
+  return (
+    <>
+      <Button variant="default" onClick={open}>
+        Settings
+      </Button>
+      {isOpen && <Dialog close={close} />}
+    </>
+  );
+}
+
+function Dialog({ close }: { close: () => void }) {
+  const { account_id: account } = useAccount();
+  const settings = useQuery({
+    queryKey: ["settings", account],
+    queryFn: ({ signal }) => call("readSettings", { path: { account }, signal }),
+  });
+  return (
+    <Modal opened onClose={close} title="Settings of the account">
+      <Loaded of={settings}>{(read) => <Fields settings={read} close={close} />}</Loaded>
+    </Modal>
+  );
+}
+
+function Fields({ settings, close }: { settings: AnswerOf<"readSettings">; close: () => void }) {
+  const { account_id: account } = useAccount();
+  const [format, setFormat] = useState(settings.default_response_format ?? "url");
+  const act = useAct({
+    send: () => call("changeSettings", { path: { account }, body: { default_response_format: format } }),
+    changes: [
+      ["settings", account],
+      ["audit", account],
+    ],
+    done: "Saved.",
+    after: close,
+  });
+  return (
+    <Stack>
+      <Select
+        label="Default response_format"
+        description="For image and video requests that name none, with keys without a default of their own. Clients that read base64 only need b64_json."
+        data={FORMATS}
+        allowDeselect={false}
+        value={format}
+        onChange={(value) => setFormat(responseFormat.parse(value))}
+      />
+      <Group justify="flex-end">
+        <Button loading={act.isPending} onClick={() => act.mutate(undefined)}>
+          Save
+        </Button>
+      </Group>
+    </Stack>
+  );
+}
