@@ -102,10 +102,11 @@ function metersOf(usage: TextUsage): TokenMeters {
 /** Returns the meters from which media generation computed the price. */
 function metersOfMedia({ kind, parameters, inputPixels }: Generation): ImageMeters | VideoMeters {
   const { size = "auto", quality = "auto", seconds = 0, audio = false, count = 1 } = parameters ?? {};
+  const { partialImages = 0 } = parameters ?? {};
   const inputs =
     inputPixels.length === 0
       ? {}
       : { inputImages: inputPixels.length, inputPixels: inputPixels.map((pixels) => Number(pixels)) };
   const asked = { size, quality, ...inputs };
-  return kind === GenerationKind.VIDEO ? { ...asked, seconds, audio } : { ...asked, images: count };
+  return kind === GenerationKind.VIDEO ? { ...asked, seconds, audio } : { ...asked, images: count, partialImages };
 }

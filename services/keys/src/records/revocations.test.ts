@@ -68,7 +68,7 @@ describe("gateways are told", () => {
   });
 
   test("of other allow-lists, also when the key is enabled afterwards", async () => {
-    const providers = { case: "allowedProviders", value: { names: ["openai"] } } as const;
+    const providers = { case: "allowedProviders" as const, value: { names: ["openai"] } };
     await world.keys.updateKey({ accountId, keyId, providers });
     await untilReported(true);
     for (const active of [false, true]) await world.keys.updateKey({ accountId, keyId, active });
