@@ -108,5 +108,7 @@ function metersOfMedia({ kind, parameters, inputPixels }: Generation): ImageMete
       ? {}
       : { inputImages: inputPixels.length, inputPixels: inputPixels.map((pixels) => Number(pixels)) };
   const asked = { size, quality, ...inputs };
-  return kind === GenerationKind.VIDEO ? { ...asked, seconds, audio } : { ...asked, images: count, partialImages };
+  return kind === GenerationKind.VIDEO
+    ? { ...asked, seconds, audio }
+    : { ...asked, images: count, partialImages };
 }
