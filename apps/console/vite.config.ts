@@ -29,8 +29,8 @@ export default defineConfig({
   build: {
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // Older targets replace light-dark() by variables that the colour scheme of the page does not set.
-    cssTarget: ["chrome123", "firefox120", "safari17.5"],
+    // Browsers with light-dark(): its replacement for older ones needs color-scheme in our own styles.
+    cssTarget: ["chrome123", "edge123", "firefox120", "safari17.5"],
   },
   // `npx vite` in this folder shows the source as it is edited, beside a router that runs.
   server: { proxy: { "/console/api": ROUTER, "/v1": ROUTER, "/media": ROUTER, "/openapi.json": ROUTER } },

@@ -149,8 +149,8 @@ const logs = createRoute({
 const playground = createRoute({
   getParentRoute: () => account,
   path: "playground",
-  component: lazyRouteComponent(() => import("./pages/models/playground.tsx"), "Playground"),
-  validateSearch: searchOf("model", "prompt", "size", "quality", "seconds", "n"),
+  component: lazyRouteComponent(() => import("./pages/playground/playground.tsx"), "Playground"),
+  validateSearch: searchOf("tab", "model", "prompt", "size", "quality", "seconds", "n"),
   staticData: { title: "Playground" },
 });
 const team = createRoute({
