@@ -68,7 +68,10 @@ export const allowedModelsField = namesField("models", 4_000).refine(
   "A * may only be the last character of a name",
 );
 
-export const allowedProvidersField = namesField("providers", 1_000);
+export const allowedProvidersField = namesField("providers", 1_000).refine(
+  (names) => !names.some((name) => name.includes("*")),
+  "A * is allowed in names of models only",
+);
 
 /**
  * A list of names; repetitions are removed. @param mostCharacters of all names: the gateway sends both lists in a header
