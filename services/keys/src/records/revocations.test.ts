@@ -68,8 +68,8 @@ describe("gateways are told", () => {
   });
 
   test("of other allow-lists, also when the key is enabled afterwards", async () => {
-    const providers = { case: "allowedProviders", value: { names: ["openai"] } } as const;
-    await world.keys.updateKey({ accountId, keyId, providers });
+    const value = { names: ["openai"] };
+    await world.keys.updateKey({ accountId, keyId, providers: { case: "allowedProviders", value } });
     await untilReported(true);
     for (const active of [false, true]) await world.keys.updateKey({ accountId, keyId, active });
     const other = await mint();
