@@ -1,9 +1,30 @@
 // One jest project for all rings; tests are beside their code, and under test/.
 // Sources run as ESM TypeScript, so jest needs --experimental-vm-modules (scripts/test.ts passes it).
+
+/** @param {boolean} tsx elements are part of the syntax, and a type parameter cannot begin an arrow function */
+const swc = (tsx) => [
+  "@swc/jest",
+  {
+    jsc: {
+      target: "es2024",
+      parser: { syntax: "typescript", tsx },
+      transform: { react: { runtime: "automatic" } },
+    },
+    module: { type: "es6" },
+    sourceMaps: "inline",
+  },
+];
+
 module.exports = {
-  testEnvironment: "node",
-  extensionsToTreatAsEsm: [".ts"],
-  testMatch: ["<rootDir>/**/*.test.ts"],
+  testEnvironment: "<rootDir>/scripts/jest/environment.cjs",
+  testEnvironmentOptions: { url: "http://router.test/" },
+  extensionsToTreatAsEsm: [".ts", ".tsx"],
+  testMatch: ["<rootDir>/**/*.test.ts", "<rootDir>/**/*.test.tsx"],
+  // Parts of the web application that its builder supplies.
+  moduleNameMapper: {
+    "^virtual:console-addresses$": "<rootDir>/apps/console/src/test/console-addresses.ts",
+    "^@mantine/(core/styles/.+|charts/styles)\\.css$": "<rootDir>/apps/console/src/test/no-styles.ts",
+  },
   filter: "<rootDir>/scripts/jest/select-tests.cjs",
   testSequencer: "<rootDir>/scripts/jest/longest-first.cjs",
   testPathIgnorePatterns: ["/node_modules/", "/dist/", "/.tools/", "/.data/"],
@@ -22,14 +43,8 @@ module.exports = {
   // Modules of files that are done stay in the memory of a worker; a new one begins with none.
   workerIdleMemoryLimit: "1GB",
   transform: {
-    "\\.ts$": [
-      "@swc/jest",
-      {
-        jsc: { target: "es2024", parser: { syntax: "typescript" } },
-        module: { type: "es6" },
-        sourceMaps: "inline",
-      },
-    ],
+    "\\.ts$": swc(false),
+    "\\.tsx$": swc(true),
   },
   coverageProvider: "v8",
 };

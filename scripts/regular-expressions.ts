@@ -149,6 +149,6 @@ function productFiles(): string[] {
     cwd: ROOT,
     encoding: "utf8",
   });
-  const left = /\.test\.ts$|(^|\/)test\/|^(simulation|packages\/testing|proto\/src\/gen)\//;
+  const left = /\.test\.tsx?$|(^|\/)test\/|^(simulation|packages\/testing|proto\/src\/gen)\//;
   return listed.split("\n").filter((file) => file !== "" && !left.test(file));
 }

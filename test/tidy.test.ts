@@ -30,7 +30,7 @@ const listed = execFileSync("git", ["ls-files", "--cached", "--others", "--exclu
 const tracked = listed.split("\n").filter((file) => file !== "" && existsSync(join(ROOT, file)));
 const read = (file: string) => readFileSync(join(ROOT, file), "utf8");
 
-const isTest = (file: string) => file.endsWith(".test.ts");
+const isTest = (file: string) => /\.test\.tsx?$/.test(file);
 const code = tracked.filter((file) => /\.(tsx?|mjs|cjs)$/.test(file) && !file.startsWith("proto/src/gen/"));
 const sources = code.filter((file) => !isTest(file));
 /** Shipped sources: no tests, no tools. */

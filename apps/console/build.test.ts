@@ -40,6 +40,12 @@ describe("the build of the web application", () => {
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(FIRST_LOAD_MOST);
   });
 
+  test("leaves light and dark colours to the browser", async () => {
+    const styles = (await Promise.all(files.filter((name) => name.endsWith(".css")).map(text))).join("\n");
+    expect(styles).toContain("light-dark(");
+    expect(styles).not.toContain("--lightningcss-");
+  });
+
   test("has a rule for each class of Mantine that it uses", async () => {
     const classes = async (names: readonly string[]) =>
       new Set(

@@ -90,7 +90,7 @@ async function digestOfSources(): Promise<string> {
 async function filesIn(path: string): Promise<string[]> {
   if ((await stat(path)).isFile()) return [path];
   const entries = await readdir(path, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile() && !entry.name.endsWith(".test.ts"));
+  const files = entries.filter((entry) => entry.isFile() && !/\.test\.tsx?$/.test(entry.name));
   return files.map(({ parentPath, name }) => join(parentPath, name)).sort();
 }
 

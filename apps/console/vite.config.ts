@@ -26,7 +26,12 @@ function consoleAddresses(): Plugin {
 export default defineConfig({
   plugins: [react(), consoleAddresses()],
   html: { cspNonce: "__CSP_NONCE__" },
-  build: { assetsInlineLimit: 0, modulePreload: { polyfill: false } },
+  build: {
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    // Browsers with light-dark(): its replacement for older ones needs color-scheme in our own styles.
+    cssTarget: ["chrome123", "edge123", "firefox120", "safari17.5"],
+  },
   // `npx vite` in this folder shows the source as it is edited, beside a router that runs.
   server: { proxy: { "/console/api": ROUTER, "/v1": ROUTER, "/media": ROUTER, "/openapi.json": ROUTER } },
 });

@@ -148,7 +148,7 @@ function openPages(
 ): Promise<WebApplication> | undefined {
   const found = dir ?? (existsSync(join(BUNDLED_CONSOLE, "index.html")) ? BUNDLED_CONSOLE : undefined);
   if (found === undefined) return undefined;
-  return openWebApplication(app, { dir: found, origins: api === undefined ? [] : [new URL(api).origin] });
+  return openWebApplication(app, { dir: found, publicBaseUrl: api });
 }
 
 async function listen(app: FastifyInstance, { HOST, PORT }: GatewayConfig): Promise<void> {

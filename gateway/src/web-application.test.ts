@@ -17,7 +17,7 @@ describe("with a build of the console", () => {
     await mkdir(join(dir, "assets"));
     await writeFile(
       join(dir, "index.html"),
-      '<script nonce="__CSP_NONCE__" src="/assets/app-1.js"></script>',
+      '<meta content="__PUBLIC_BASE_URL__" /><script nonce="__CSP_NONCE__" src="/assets/app-1.js"></script>',
     );
     await writeFile(join(dir, "assets/app-1.js"), "start()");
     await writeFile(join(dir, ".secret"), "no");
@@ -43,6 +43,7 @@ describe("with a build of the console", () => {
       expect(policy).toContain(`style-src 'self' 'nonce-${nonce}'`);
       expect(policy).toContain("script-src 'self';");
       expect(policy).toContain("connect-src 'self' https://api.example.com;");
+      expect(body).toContain('<meta content="https://api.example.com/x" />');
       expect(policy).not.toMatch(/unsafe|\*/);
       expect(headers.get("cache-control")).toBe("no-store");
       expect(String((await get(path, page)).body)).not.toContain(nonce);

@@ -11,6 +11,8 @@ import { routeTable } from "./routes.ts";
 
 /** Placeholder of the nonce in the start page. */
 const NONCE = "__CSP_NONCE__";
+/** Placeholder of the address for callers of the API. */
+const PUBLIC_BASE_URL = "__PUBLIC_BASE_URL__";
 const START_PAGE = "/index.html";
 /** Files with a content hash in their names. */
 const LASTING = /^\/assets\//;
@@ -41,18 +43,20 @@ export interface WebApplication {
 export interface WebApplicationOptions {
   /** The folder of the build. */
   readonly dir: string;
-  /** Origins besides our own that pages fetch from and show pictures of. */
-  readonly origins: readonly string[];
+  /** Public address of the API: pages fetch from its origin, show its pictures, and name it in code; undefined = our own. */
+  readonly publicBaseUrl: string | undefined;
 }
 
 /** @throws OperatorError when the folder has no start page. */
 export async function openWebApplication(
   app: FastifyInstance,
-  { dir, origins }: WebApplicationOptions,
+  { dir, publicBaseUrl }: WebApplicationOptions,
 ): Promise<WebApplication> {
-  const page = await readFile(join(dir, START_PAGE), "utf8").catch((error: Error) => {
+  const built = await readFile(join(dir, START_PAGE), "utf8").catch((error: Error) => {
     throw new OperatorError(`CONSOLE_DIR has no start page: ${error.message}; build the console first.`);
   });
+  const origins = publicBaseUrl === undefined ? [] : [new URL(publicBaseUrl).origin];
+  const page = built.replaceAll(PUBLIC_BASE_URL, () => attributeText(publicBaseUrl ?? ""));
   const files = await filesIn(dir);
   const { default: fastifyStatic } = await import("@fastify/static");
   await app.register(fastifyStatic, {
@@ -90,6 +94,10 @@ export async function openWebApplication(
         .send(page.replaceAll(NONCE, nonce));
     },
   };
+}
+
+function attributeText(value: string): string {
+  return value.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
 }
 
 /** Returns true for paths without an extension, so that a missing file is reported as missing. */

@@ -108,17 +108,53 @@ describe("the first day", () => {
   test("the playground makes a picture and writes a text, and says what each cost", async () => {
     await at.signIn();
     await at.to("playground?model=sandbox/image&prompt=a+kite");
-    const quoted = (await page.getByText(/^Costs \$/).textContent()) ?? "";
-    await page.getByRole("button", { name: "Generate" }).click();
-    const charged = (await page.getByText(/^Charged \$/).textContent()) ?? "";
     const amount = (text: string) => Number(/\$([\d.]+)/.exec(text)?.[1]);
-    expect(amount(charged)).toBe(amount(quoted));
-    await page.getByRole("img", { name: /a kite/ }).waitFor();
+    const button = page.getByRole("button", { name: /^Generate · \$/ });
+    const quoted = amount((await button.textContent()) ?? "");
+    await button.click();
+    const result = page.getByRole("region", { name: "Result" });
+    const status = result.getByRole("status").filter({ hasText: /^\$/ });
+    expect(amount((await status.textContent()) ?? "")).toBe(quoted);
+    await result.getByRole("img", { name: /a kite/ }).waitFor();
+    await at.shoot("playground-image");
+    await result.getByRole("button", { name: "Enlarge, 1" }).click();
+    await page.getByRole("dialog").getByRole("img", { name: "a kite" }).waitFor();
+    await page.keyboard.press("Escape");
+    // The result becomes the input of an edit, with a painted mask; the draft of images stays as it is.
+    await result.getByRole("button", { name: "Edit, 1" }).click();
+    const model = page.getByRole("combobox", { name: "Model" });
+    await model.click();
+    await model.fill("sandbox/image-edit");
+    await page.getByRole("option", { name: /sandbox\/image-edit/ }).click();
+    await page.getByLabel("Change").fill("at night");
+    const mask = page.getByLabel(/^Mask\./);
+    await mask.hover({ position: { x: 40, y: 40 } });
+    await page.mouse.down();
+    await mask.hover({ position: { x: 160, y: 120 } });
+    await page.mouse.up();
+    await page.getByRole("button", { name: "Undo" }).click();
+    await mask.press("Space");
+    await page.getByRole("button", { name: "Code" }).click();
+    await page.getByLabel("curl code").getByText('mask=@"mask.png"').waitFor();
+    await at.shoot("playground-code");
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: /^Edit · \$/ }).click();
+    await result.getByRole("img", { name: /at night/ }).waitFor();
+    await at.shoot("playground-edit");
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      result.getByRole("button", { name: "Download, 1" }).click(),
+    ]);
+    expect(file.suggestedFilename()).toMatch(/^sandbox-image-edit-.*\.webp$/);
+    await at.to("playground?tab=image");
+    await page.getByLabel("Prompt").and(page.locator("textarea")).waitFor();
+    expect(await page.getByLabel("Prompt").inputValue()).toBe("a kite");
+
     await at.to("playground?model=sandbox/chat");
     await page.getByLabel("Message").fill("Hello #tokens=40");
-    await page.getByText(/^Up to \$/).waitFor();
+    await page.getByText(/^up to \$/).waitFor();
     await page.getByRole("button", { name: "Send" }).click();
-    await page.getByText(/· \$0/).waitFor();
+    const charge = await page.getByTestId("answer-charge").filter({ hasText: "$" }).textContent();
     await at.shoot("playground-text");
     // Its line is written a moment after its end.
     const row = page.getByRole("button", { name: /^Chat, / });
@@ -127,8 +163,45 @@ describe("the first day", () => {
     await row.click();
     await page.getByText("Prompts and answers are not stored.").waitFor();
     await page.getByText("Rounded up to $0.0001, once.").waitFor();
+    await page
+      .getByRole("dialog")
+      .getByText(charge ?? "no charge")
+      .first()
+      .waitFor();
     await at.shoot("text-request");
     expect(await at.findings("text request")).toEqual([]);
+    // The conversation is still there.
+    await at.to("playground?tab=text");
+    await page.getByText("Hello #tokens=40", { exact: true }).waitFor();
+    expect(at.troubles).toEqual([]);
+  });
+
+  test("a video runs on while its sender is on other pages, and is resumed", async () => {
+    await at.signIn();
+    await at.to("playground?model=sandbox/video&prompt=Waves+at+noon&seconds=1");
+    await page.getByRole("button", { name: /^Generate video · \$/ }).click();
+    await page.getByRole("region", { name: "Result" }).getByText("You can leave this page").waitFor();
+    await at.to("credits");
+    await at.to("playground?tab=video");
+    const result = page.getByRole("region", { name: "Result" });
+    await result.locator("video[aria-label='Waves at noon, 1 of 1']").waitFor();
+    await result
+      .getByRole("status")
+      .filter({ hasText: /^\$0\.\d{4}/ })
+      .waitFor();
+    await page.getByRole("button", { name: "Waves at noon, succeeded" }).waitFor();
+    expect(at.troubles).toEqual([]);
+  });
+
+  test("two models answer one prompt side by side", async () => {
+    await at.signIn();
+    await at.to("playground?tab=compare");
+    await page.getByLabel("Prompt").fill("a red kite");
+    await page.getByRole("button", { name: /^Run 2 · / }).click();
+    const pictures = page.getByRole("img", { name: /^a red kite, by / });
+    await pictures.nth(1).waitFor();
+    expect(await pictures.count()).toBe(2);
+    await at.shoot("playground-compare");
     expect(at.troubles).toEqual([]);
   });
 
@@ -177,8 +250,8 @@ describe("the first day", () => {
     await banner.getByRole("link", { name: "help@example.com" }).waitFor();
     expect(await at.findings("suspended, home")).toEqual([]);
     await at.to("playground?model=sandbox/image&prompt=a+kite");
-    await page.getByRole("button", { name: "Generate" }).click();
-    await page.getByText("The operator has suspended this account").waitFor();
+    await page.getByRole("button", { name: /^Generate/ }).click();
+    await page.getByText("The operator has suspended this account").first().waitFor();
     await at.shoot("suspended, playground");
     await at.close();
     await change("Lift the suspension", "It was paid");
@@ -186,8 +259,11 @@ describe("the first day", () => {
     await at.signIn();
     await at.to("playground?model=sandbox/image&prompt=a+kite");
     expect(await page.getByText("This account is suspended").count()).toBe(0);
-    await page.getByRole("button", { name: "Generate" }).click();
-    await page.getByText(/^Charged \$/).waitFor();
+    await page.getByRole("button", { name: /^Generate/ }).click();
+    await page
+      .getByRole("region", { name: "Result" })
+      .getByText(/^\$0\.0100/)
+      .waitFor();
     expect(at.troubles).toEqual([]);
   });
 

@@ -147,8 +147,8 @@ const logs = createRoute({
 const playground = createRoute({
   getParentRoute: () => account,
   path: "playground",
-  component: lazyRouteComponent(() => import("./pages/models/playground.tsx"), "Playground"),
-  validateSearch: searchOf("model", "prompt"),
+  component: lazyRouteComponent(() => import("./pages/playground/playground.tsx"), "Playground"),
+  validateSearch: searchOf("tab", "model", "prompt", "size", "quality", "seconds", "n"),
   staticData: { title: "Playground" },
 });
 const team = createRoute({

@@ -1,4 +1,4 @@
-// A request as curl, Node and Python write it.
+// A request as curl, Node and Python write it: the same path, fields, files and headers as the sent request.
 import type { ModelType } from "./api/public-api.ts";
 
 export const PATHS = {
@@ -6,87 +6,217 @@ export const PATHS = {
   image: "/v1/compat/images/generations",
   video: "/v1/compat/videos/generations",
 } as const satisfies Record<ModelType, string>;
+export const EDITS_PATH = "/v1/compat/images/edits";
 
 export interface Sample {
   readonly name: "curl" | "Node" | "Python";
   readonly code: string;
 }
 
+type Body = Readonly<Record<string, unknown>>;
+
+export interface SampleOptions {
+  /** Files of a form: the body is JSON without files. */
+  readonly files?: readonly { readonly field: string; readonly name: string }[];
+  /** The answer is 202 at once; the request runs on. */
+  readonly isAsync?: boolean;
+}
+
+interface Request extends Required<SampleOptions> {
+  readonly origin: string;
+  readonly type: ModelType;
+  readonly path: string;
+  readonly body: Body;
+}
+
+const ASYNC = { Prefer: "respond-async" };
+
 /** @param body values of the request; a prompt or message is added if absent */
 export function sampleCode(
   origin: string,
   type: ModelType,
-  body: Readonly<Record<string, unknown>>,
+  body: Body,
+  { files = [], isAsync = false }: SampleOptions = {},
 ): Sample[] {
   const asked =
     type === "text"
       ? { messages: [{ role: "user", content: "Hello" }], ...body }
       : { prompt: "A lighthouse in the evening", ...body };
   const { model, ...rest } = asked as { model?: unknown };
-  const full = { model, ...rest };
+  const request = {
+    ...{ origin, type, files, isAsync },
+    path: pathOf(type, files.length > 0),
+    body: { model, ...rest },
+  };
   return [
-    { name: "curl", code: curl(origin, type, full) },
-    { name: "Node", code: node(origin, type, full) },
-    { name: "Python", code: python(origin, type, full) },
+    { name: "curl", code: curl(request) },
+    { name: "Node", code: node(request) },
+    { name: "Python", code: python(request) },
   ];
 }
 
-function curl(origin: string, type: ModelType, body: object): string {
-  const text = JSON.stringify(body, null, 2).replaceAll("'", "'\\''");
+/** Path of a request with or without files. */
+export function pathOf(type: ModelType, hasFiles: boolean): string {
+  return type === "image" && hasFiles ? EDITS_PATH : PATHS[type];
+}
+
+/** A word of the shell, in single quotes. */
+const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+const json = (value: unknown) => JSON.stringify(value, null, 2);
+/** Indents all lines after the first by two spaces more. */
+const nested = (text: string) => text.replaceAll("\n", "\n  ");
+const fieldText = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+
+function curl({ origin, path, body, files, isAsync }: Request): string {
+  const content =
+    files.length === 0
+      ? ['-H "Content-Type: application/json"', `-d ${quoted(json(body))}`]
+      : [
+          // --form-string also sends a value that begins with @ or <.
+          ...Object.entries(body).map(
+            ([name, value]) => `--form-string ${quoted(`${name}=${fieldText(value)}`)}`,
+          ),
+          ...files.map(({ field, name }) => `-F ${quoted(`${field}=@${JSON.stringify(name)}`)}`),
+        ];
+  const parts = [
+    `curl ${"stream" in body ? "-N " : ""}${origin}${path}`,
+    '-H "Authorization: Bearer $API_KEY"',
+    ...(isAsync ? ['-H "Prefer: respond-async"'] : []),
+    ...content,
+  ];
+  return parts.join(" \\\n  ");
+}
+
+function node(request: Request): string {
+  const { origin, files } = request;
   return [
-    `curl ${origin}${PATHS[type]} \\`,
-    '  -H "Authorization: Bearer $API_KEY" \\',
-    '  -H "Content-Type: application/json" \\',
-    `  -d '${text}'`,
+    ...(files.length === 0 ? [] : ['import { openAsBlob } from "node:fs";']),
+    'import { env } from "node:process";',
+    `import OpenAI${isEdit(request) ? ", { toFile }" : ""} from "openai";`,
+    "",
+    `const client = new OpenAI({ baseURL: "${origin}/v1/compat", apiKey: env.API_KEY });`,
+    ...nodeCall(request),
   ].join("\n");
 }
 
-function node(origin: string, type: ModelType, body: object): string {
-  const text = JSON.stringify(body, null, 2);
-  const open = [
-    'import { env } from "node:process";',
-    'import OpenAI from "openai";',
-    "",
-    `const client = new OpenAI({ baseURL: "${origin}/v1/compat", apiKey: env.API_KEY });`,
-  ];
-  const calls: Record<ModelType, string[]> = {
-    text: [
-      `const answer = await client.chat.completions.create(${text});`,
-      "console.log(answer.choices[0].message.content);",
-    ],
-    image: [`const answer = await client.images.generate(${text});`, "console.log(answer.data[0].url);"],
-    video: [
-      `const answer = await client.post("/videos/generations", { body: ${text} });`,
+const isEdit = ({ type, files }: Request) => type === "image" && files.length > 0;
+
+function nodeCall(request: Request): string[] {
+  const { type, body, files, isAsync } = request;
+  if (type === "text") {
+    const call = `await client.chat.completions.create(${json(body)});`;
+    if (body["stream"] !== true) {
+      return [`const answer = ${call}`, "console.log(answer.choices[0].message.content);"];
+    }
+    return [
+      `const stream = ${call}`,
+      "for await (const chunk of stream) {",
+      '  process.stdout.write(chunk.choices[0]?.delta?.content ?? "");',
+      "}",
+    ];
+  }
+  if (isEdit(request)) {
+    const file = ({ name }: { name: string }) =>
+      `await toFile(await openAsBlob(${JSON.stringify(name)}), ${JSON.stringify(name)})`;
+    const mask = files.find(({ field }) => field === "mask");
+    const images = files.filter((each) => each !== mask).map((each) => `    ${file(each)},`);
+    return [
+      "const answer = await client.images.edit({",
+      `  ...${nested(json(body))},`,
+      "  image: [",
+      ...images,
+      "  ],",
+      ...(mask === undefined ? [] : [`  mask: ${file(mask)},`]),
+      "});",
       "console.log(answer.data[0].url);",
-    ],
-  };
-  return [...open, ...calls[type]].join("\n");
+    ];
+  }
+  const shown = isAsync ? "console.log(answer.id, answer.status);" : "console.log(answer.data[0].url);";
+  if (type === "image") return [`const answer = await client.images.generate(${json(body)});`, shown];
+  const headers = isAsync ? `, headers: ${JSON.stringify(ASYNC)}` : "";
+  if (files.length === 0) {
+    return [
+      `const answer = await client.post("/videos/generations", { body: ${json(body)}${headers} });`,
+      shown,
+    ];
+  }
+  return [
+    "const form = new FormData();",
+    ...Object.entries(body).map(
+      ([name, value]) => `form.append(${JSON.stringify(name)}, ${JSON.stringify(fieldText(value))});`,
+    ),
+    ...files.map(
+      ({ field, name }) =>
+        `form.append(${JSON.stringify(field)}, await openAsBlob(${JSON.stringify(name)}), ${JSON.stringify(name)});`,
+    ),
+    `const answer = await client.post("/videos/generations", { body: form${headers} });`,
+    shown,
+  ];
 }
 
-function python(origin: string, type: ModelType, body: object): string {
-  const open = [
+function python(request: Request): string {
+  const { origin } = request;
+  return [
     "import os",
     "from openai import OpenAI",
     "",
     `client = OpenAI(base_url="${origin}/v1/compat", api_key=os.environ["API_KEY"])`,
-  ];
-  const named = Object.entries(body)
-    .map(([name, value]) => `    ${name}=${pythonOf(value)},`)
-    .join("\n");
-  const calls: Record<ModelType, string[]> = {
-    text: [
-      "answer = client.chat.completions.create(",
-      named,
+    ...pythonCall(request),
+  ].join("\n");
+}
+
+function pythonCall(request: Request): string[] {
+  const { type, body, files, isAsync } = request;
+  const named = Object.entries(body).map(([name, value]) => `    ${name}=${pythonOf(value)},`);
+  if (type === "text") {
+    const isStream = body["stream"] === true;
+    return [
+      `${isStream ? "stream" : "answer"} = client.chat.completions.create(`,
+      ...named,
       ")",
-      "print(answer.choices[0].message.content)",
-    ],
-    image: ["answer = client.images.generate(", named, ")", "print(answer.data[0].url)"],
-    video: [
-      `answer = client.post("/videos/generations", cast_to=object, body=${pythonOf(body)})`,
-      'print(answer["data"][0]["url"])',
-    ],
+      ...(isStream
+        ? [
+            "for chunk in stream:",
+            "    if chunk.choices:",
+            '        print(chunk.choices[0].delta.content or "", end="")',
+          ]
+        : ["print(answer.choices[0].message.content)"]),
+    ];
+  }
+  const opened = ({ name }: { name: string }) => `open(${JSON.stringify(name)}, "rb")`;
+  if (isEdit(request)) {
+    const mask = files.find(({ field }) => field === "mask");
+    const images = files.filter((each) => each !== mask).map(opened);
+    return [
+      "answer = client.images.edit(",
+      ...named,
+      `    image=[${images.join(", ")}],`,
+      ...(mask === undefined ? [] : [`    mask=${opened(mask)},`]),
+      ")",
+      "print(answer.data[0].url)",
+    ];
+  }
+  if (type === "image")
+    return ["answer = client.images.generate(", ...named, ")", "print(answer.data[0].url)"];
+  const shown = isAsync ? 'print(answer["id"], answer["status"])' : 'print(answer["data"][0]["url"])';
+  const headers = {
+    ...(files.length > 0 && { "Content-Type": "multipart/form-data" }),
+    ...(isAsync && ASYNC),
   };
-  return [...open, ...calls[type]].join("\n");
+  return [
+    "answer = client.post(",
+    '    "/videos/generations",',
+    "    cast_to=object,",
+    `    body=${pythonOf(body)},`,
+    ...(files.length === 0
+      ? []
+      : [
+          `    files=[${files.map((file) => `(${JSON.stringify(file.field)}, ${opened(file)})`).join(", ")}],`,
+        ]),
+    ...(Object.keys(headers).length === 0 ? [] : [`    options={"headers": ${pythonOf(headers)}},`]),
+    ")",
+    shown,
+  ];
 }
 
 function pythonOf(value: unknown): string {

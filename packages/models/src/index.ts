@@ -27,6 +27,6 @@ export {
   type VideoMeters,
 } from "./price-lines.ts";
 export { charactersOf, MOST_PROMPT_CHARACTERS } from "./prompt.ts";
-export { PROVIDER_ABILITIES, type ProviderAbility } from "./provider-ability.ts";
+export { PARTIAL_IMAGE_PROVIDERS, PROVIDER_ABILITIES, type ProviderAbility } from "./provider-ability.ts";
 export { acceptsSize, makesSize, parseSize, type Size } from "./size.ts";
 export { dearestRates, dearestTokenPrice, tokenPriceAt, withOwnPrice } from "./token-price.ts";

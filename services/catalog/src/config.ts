@@ -20,7 +20,7 @@ export const catalogConfig = z.object({
     }),
   MEDIA_PROVIDERS: z.string().default("").transform(readMediaProviders).meta({
     description:
-      "providers of images and videos, separated by commas, each as `<provider>/<ability>`; the catalogue lists only their models. Abilities: `image`, `video`, `image-input` (accepts pictures with a request), `partial-images` (sends them in a stream)",
+      "providers of images and videos, separated by commas, each as `<provider>/<ability>`; the catalogue lists only their models. Abilities: `image`, `video`, `image-input` (accepts pictures with a request)",
     byDefault: "none; the launchers derive it from the keys that are set",
   }),
   CATALOG_DIR: z

@@ -1,18 +1,35 @@
-// readChat reads a streamed chat completion: text on arrival, and the cost at the end.
+// readChat reads a streamed chat completion: text and calls of tools on arrival, cost and tokens at the end.
 import { ApiError } from "./api-error.ts";
-
-/** Without an exponent. */
-const PLAIN = new Intl.NumberFormat("en", { maximumFractionDigits: 12 });
 
 export interface ChatPart {
   readonly text: string;
-  /** True cost in USD from the last event; the charge is this, rounded up to 0.0001. */
-  readonly cost?: string;
+  readonly toolCalls: readonly ToolCallPart[];
+  /** From the last event. */
+  readonly usage?: ChatUsage;
+}
+
+export interface ToolCallPart {
+  /** Number of the call in its answer. */
+  readonly index: number;
+  readonly id?: string;
+  readonly function?: { readonly name?: string; readonly arguments?: string };
+}
+
+export interface ChatUsage {
+  readonly prompt_tokens?: number;
+  readonly completion_tokens?: number;
+  /** True cost in USD; the charge is this, rounded up to 0.0001. */
+  readonly cost?: number;
 }
 
 interface Chunk {
-  readonly choices?: readonly { readonly delta?: { readonly content?: string | null } }[];
-  readonly usage?: { readonly cost?: number } | null;
+  readonly choices?: readonly {
+    readonly delta?: {
+      readonly content?: string | null;
+      readonly tool_calls?: readonly ToolCallPart[] | null;
+    };
+  }[];
+  readonly usage?: ChatUsage | null;
   readonly error?: { readonly message: string; readonly code?: string };
 }
 
@@ -55,7 +72,10 @@ function readLine(line: string, response: Response): ChatPart | undefined {
       requestId: response.headers.get("x-request-id") ?? undefined,
     });
   }
-  const text = chunk.choices?.[0]?.delta?.content ?? "";
-  const cost = chunk.usage?.cost;
-  return { text, ...(cost !== undefined && { cost: PLAIN.format(cost) }) };
+  const delta = chunk.choices?.[0]?.delta;
+  return {
+    text: delta?.content ?? "",
+    toolCalls: delta?.tool_calls ?? [],
+    ...(chunk.usage != null && { usage: chunk.usage }),
+  };
 }

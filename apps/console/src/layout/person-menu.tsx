@@ -3,6 +3,8 @@ import { Menu, UnstyledButton, VisuallyHidden } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { call } from "../api/console-client.ts";
+import { forgetTokens } from "../api/public-api.ts";
+import { forgetKept } from "../kept-state.ts";
 import { showRefusal } from "../parts/forms/act.ts";
 import { useSession } from "../session.ts";
 
@@ -15,6 +17,8 @@ export function PersonMenu({ of: account }: { of?: { readonly account_id: string
   const signOut = async () => {
     await call("signOut");
     queries.clear();
+    forgetKept();
+    forgetTokens();
     await navigate({ to: "/sign-in" });
   };
   return (

@@ -154,7 +154,15 @@ describe("GET /v1/models", () => {
         },
       },
       capabilities: ["text-to-image"],
-      supported_parameters: ["prompt", "quality", "size", "n", "output_format", "response_format"],
+      supported_parameters: [
+        "prompt",
+        "quality",
+        "size",
+        "n",
+        "output_format",
+        "response_format",
+        "partial_images",
+      ],
       sizes: ["1024x1024", "1536x1024", "1024x1536"],
       custom_size: {
         ...{ edge_multiple: 16, min_edge: null, max_edge: 3_840 },

@@ -1,7 +1,7 @@
 // Offer is the part of the seed, and of an operator's own catalogue, that this router can serve. A model is offered if
 // a provider here generates its kind. Its listed abilities are those of at least one of these providers.
 import { clone } from "@bufbuild/protobuf";
-import { needsImage, type ProviderAbility, TAKES_IMAGES } from "@gr/models";
+import { needsImage, PARTIAL_IMAGE_PROVIDERS, type ProviderAbility, TAKES_IMAGES } from "@gr/models";
 import { type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";
 
 /** Abilities of each provider here. */
@@ -31,10 +31,10 @@ function offered(model: Model, providers: MediaProviders): Model | undefined {
   const acceptsImages = model.capabilities.some((capability) => TAKES_IMAGES.has(capability));
   // If only some routes accept images, the others are dropped: the abilities must not depend on the serving route.
   if (!acceptsImages || accepting.length > 0) {
-    return withRoutes(model, acceptsImages ? accepting : serving, providers);
+    return withRoutes(model, acceptsImages ? accepting : serving);
   }
   if (needsImage(model)) return undefined;
-  const reduced = withRoutes(model, serving, providers);
+  const reduced = withRoutes(model, serving);
   reduced.capabilities = model.capabilities.filter((capability) => !TAKES_IMAGES.has(capability));
   reduced.supportedParameters = reduced.supportedParameters.filter((name) => !IMAGE_PARAMETERS.has(name));
   if (reduced.limits !== undefined) reduced.limits.inputImages = 0;
@@ -42,10 +42,10 @@ function offered(model: Model, providers: MediaProviders): Model | undefined {
 }
 
 /** Only a provider that sends partial images keeps them as a parameter. */
-function withRoutes(model: Model, routes: Model["routes"], providers: MediaProviders): Model {
+function withRoutes(model: Model, routes: Model["routes"]): Model {
   const copy = clone(ModelSchema, model);
   copy.routes = routes;
-  if (!routes.some(({ provider }) => providers.get(provider)?.has("partial-images"))) {
+  if (!routes.some(({ provider }) => PARTIAL_IMAGE_PROVIDERS.has(provider))) {
     copy.supportedParameters = copy.supportedParameters.filter((name) => name !== "partial_images");
   }
   return copy;

@@ -68,8 +68,8 @@ describe("gateways are told", () => {
   });
 
   test("of other allow-lists, also when the key is enabled afterwards", async () => {
-    const value = { names: ["openai"] };
-    await world.keys.updateKey({ accountId, keyId, providers: { case: "allowedProviders", value } });
+    const providers = { case: "allowedProviders" as const, value: { names: ["openai"] } };
+    await world.keys.updateKey({ accountId, keyId, providers });
     await untilReported(true);
     for (const active of [false, true]) await world.keys.updateKey({ accountId, keyId, active });
     const other = await mint();

@@ -1,5 +1,6 @@
 // Guarantees of all providers' definitions, because settings, launchers and catalogue depend on them.
 import { readFile } from "node:fs/promises";
+import { PARTIAL_IMAGE_PROVIDERS } from "@gr/models";
 import { expect, test } from "@jest/globals";
 import { mediaGenerationConfig } from "../config.ts";
 import { createProviders } from "./create-providers.ts";
@@ -35,7 +36,7 @@ test("no two providers share a name or a variable, and each has its credential a
 test("every provider makes what its definition says, and something", async () => {
   for (const { name, abilities, reports, kinds } of await created()) {
     const declared = abilities.filter((ability) => ability === "image" || ability === "video");
-    expect([name, kinds.image?.sendsPartials === true]).toEqual([name, abilities.includes("partial-images")]);
+    expect([name, kinds.image?.sendsPartials === true]).toEqual([name, PARTIAL_IMAGE_PROVIDERS.has(name)]);
     expect([name, declared.length > 0]).toEqual([name, true]);
     expect([name, Object.keys(kinds).sort()]).toEqual([name, [...declared].sort()]);
     expect([name, Object.keys(reports).sort()]).toEqual([name, [...declared].sort()]);
@@ -49,7 +50,7 @@ test("docs/operations.md says of each provider what it makes and what it reports
     kinds.image === undefined ? "–" : `${kinds.image.mostAtOnce} at once; reports ${reports.image}`,
     kinds.video === undefined ? "–" : `reports ${reports.video}`,
     abilities.includes("image-input") ? "yes" : "–",
-    abilities.includes("partial-images") ? "yes" : "–",
+    PARTIAL_IMAGE_PROVIDERS.has(name) ? "yes" : "–",
     lookUp === undefined ? "–" : "yes",
   ]);
   const lines = [head, ...rows].map((row) => `| ${row.join(" | ")} |`);

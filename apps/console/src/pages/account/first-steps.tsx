@@ -5,6 +5,7 @@ import { Anchor, Button, Card, Group, Stack, Text, ThemeIcon, Title } from "@man
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
+import { publicOrigin } from "../../api/public-origin.ts";
 import { modelsQuery } from "../../models-query.ts";
 import { CodeBlock } from "../../parts/forms/copy-text.tsx";
 import { sampleCode } from "../../sample-code.ts";
@@ -62,7 +63,7 @@ function FirstRequest() {
   const { data: models = [] } = useQuery(modelsQuery);
   const model = models.find(({ type }) => type === "text") ?? models[0];
   if (model === undefined) return null;
-  const [curl] = sampleCode(window.location.origin, model.type, { model: model.id });
+  const [curl] = sampleCode(publicOrigin(), model.type, { model: model.id });
   return curl === undefined ? null : <CodeBlock code={curl.code} label="the first request" />;
 }
 

@@ -1,4 +1,6 @@
 // Dialogs of one key: create, edit, rotate, delete. A new secret is shown once, here.
+import "@mantine/core/styles/Pill.css";
+import "@mantine/core/styles/PillsInput.css";
 import { type KeyRecord, keyChangeBody, newKeyBody } from "@gr/console-api";
 import {
   Alert,

@@ -58,7 +58,7 @@ function Page({ model }: { model: ModelRecord }) {
       <Title order={2} size="h4">
         Code
       </Title>
-      <Samples type={model.type} body={{ model: model.id }} />
+      <Samples request={{ type: model.type, body: { model: model.id } }} />
       <Anchor renderRoot={(props) => <AllModels {...props} />}>All models</Anchor>
     </Stack>
   );

@@ -1,11 +1,18 @@
 // A request as code, in a tab for each language.
 import { Tabs } from "@mantine/core";
-import type { ModelType } from "../../api/public-api.ts";
+import type { ApiRequest } from "../../api/public-api.ts";
+import { publicOrigin } from "../../api/public-origin.ts";
 import { CodeBlock } from "../../parts/forms/copy-text.tsx";
 import { sampleCode } from "../../sample-code.ts";
 
-export function Samples({ type, body }: { type: ModelType; body: Readonly<Record<string, unknown>> }) {
-  const samples = sampleCode(window.location.origin, type, body);
+type SampledRequest = Pick<ApiRequest, "type" | "body"> & Partial<Pick<ApiRequest, "files" | "isAsync">>;
+
+export function Samples({
+  request: { type, body, files = [], isAsync = false },
+}: {
+  request: SampledRequest;
+}) {
+  const samples = sampleCode(publicOrigin(), type, body, { files, isAsync });
   return (
     <Tabs defaultValue="curl" keepMounted={false}>
       <Tabs.List>

@@ -1,6 +1,15 @@
 // Money is shown exactly, and times from now in words.
 import { expect, test } from "@jest/globals";
-import { actionText, fromNow, moneyText, shortDecimal, wholeCentsText } from "./figure-text.ts";
+import {
+  actionText,
+  decimalText,
+  fromNow,
+  moneyText,
+  requestMoneyText,
+  shortDecimal,
+  sumUsd,
+  wholeCentsText,
+} from "./figure-text.ts";
 
 test.each([
   ["0.0000", "$0.00"],
@@ -20,6 +29,23 @@ test.each([
   ["12.0000", "$12.00"],
 ])("a balance of %s is at least %s", (usd, text) => {
   expect(wholeCentsText(usd)).toBe(text);
+});
+
+test.each([
+  ["0.000174", "$0.0002"],
+  ["0.03", "$0.0300"],
+  ["0.0001", "$0.0001"],
+  ["0.00010000001", "$0.0002"],
+  ["1234", "$1,234.0000"],
+  ["0", "$0.0000"],
+])("the amount %s of a request is charged as %s", (usd, text) => {
+  expect(requestMoneyText(usd)).toBe(text);
+});
+
+test("amounts are rounded up one by one, as charges are, and then summed", () => {
+  expect(sumUsd(["0.00011", "0.00011", "12.3"])).toBe("12.3004");
+  expect(sumUsd([])).toBe("0.0000");
+  expect(decimalText(1.74e-7)).toBe("0.000000174");
 });
 
 test.each([

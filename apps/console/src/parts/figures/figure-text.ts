@@ -9,6 +9,38 @@ export function moneyText(usd: string): string {
   return `${sign}$${grouped}.${decimals}`;
 }
 
+/** Formats the amount of one request: always four decimals, rounded up. @param usd with any number of decimals */
+export function requestMoneyText(usd: string): string {
+  const [whole = "0", fraction = ""] = roundedUpUsd(usd).split(".");
+  return `$${whole.replace(/\B(?=(\d{3})+$)/g, ",")}.${fraction}`;
+}
+
+/** Rounds up to four decimals, as charges are. @param usd at least zero, with any number of decimals */
+export function roundedUpUsd(usd: string): string {
+  return sumUsd([usd]);
+}
+
+/** Sums amounts, each rounded up to four decimals. @param amounts USD at least zero */
+export function sumUsd(amounts: readonly string[]): string {
+  const credits = amounts.reduce((sum, usd) => sum + creditsOf(usd), 0n);
+  const digits = String(credits).padStart(5, "0");
+  return `${digits.slice(0, -4)}.${digits.slice(-4)}`;
+}
+
+/** Units of 1e-4 USD. */
+function creditsOf(usd: string): bigint {
+  const [whole = "0", fraction = ""] = usd.split(".");
+  const isRounded = /[1-9]/.test(fraction.slice(4));
+  return BigInt(whole + fraction.slice(0, 4).padEnd(4, "0")) + (isRounded ? 1n : 0n);
+}
+
+const PLAIN = new Intl.NumberFormat("en", { maximumFractionDigits: 12, useGrouping: false });
+
+/** Writes a number of JSON as a decimal without an exponent. */
+export function decimalText(number: number): string {
+  return PLAIN.format(number);
+}
+
 /** Formats two decimals; a smaller rest is cut, so a balance never looks larger than it is. */
 export function wholeCentsText(usd: string): string {
   const text = moneyText(usd);

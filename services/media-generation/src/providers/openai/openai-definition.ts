@@ -5,7 +5,7 @@ import { createOpenAiProvider, OPENAI } from "./openai-provider.ts";
 
 export const openAi = defineProvider({
   name: OPENAI,
-  abilities: ["image", "image-input", "partial-images"],
+  abilities: ["image", "image-input"],
   reports: { image: "tokens" },
   settings: z.object({
     OPENAI_API_KEY: z.string().optional().describe("switches OpenAI's image models on"),

@@ -1,0 +1,2 @@
+// No styles: tests of components look at roles and texts.
+export {};
