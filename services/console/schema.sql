@@ -15,6 +15,56 @@ CREATE TABLE account_copy (
   CONSTRAINT account_copy_pkey PRIMARY KEY (is_only)
 );
 
+CREATE TABLE alert (
+  ordinal bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  id uuid NOT NULL,
+  account_id uuid NOT NULL,
+  kind text NOT NULL,
+  at timestamp with time zone NOT NULL,
+  facts jsonb NOT NULL,
+  mail text NOT NULL,
+  mail_due_at timestamp with time zone,
+  mail_tries integer NOT NULL DEFAULT 0,
+  webhook text NOT NULL,
+  webhook_url text,
+  webhook_due_at timestamp with time zone,
+  webhook_tries integer NOT NULL DEFAULT 0,
+  CONSTRAINT alert_kind_check CHECK (kind = ANY (ARRAY['low_balance'::text, 'budget'::text, 'failure_rate'::text, 'test'::text])),
+  CONSTRAINT alert_mail_check CHECK (mail = ANY (ARRAY['none'::text, 'pending'::text, 'sent'::text, 'limited'::text, 'failed'::text])),
+  CONSTRAINT alert_webhook_check CHECK (webhook = ANY (ARRAY['none'::text, 'pending'::text, 'sent'::text, 'refused'::text, 'failed'::text])),
+  CONSTRAINT alert_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  CONSTRAINT alert_pkey PRIMARY KEY (ordinal),
+  CONSTRAINT alert_id_key UNIQUE (id)
+);
+
+-- A threshold that is crossed and reported; without its row, the next crossing is reported.
+CREATE TABLE alert_crossing (
+  account_id uuid NOT NULL,
+  kind text NOT NULL,
+  subject text NOT NULL,
+  percent integer NOT NULL,
+  period text NOT NULL,
+  crossed_at timestamp with time zone NOT NULL,
+  CONSTRAINT alert_crossing_kind_check CHECK (kind = ANY (ARRAY['low_balance'::text, 'budget'::text, 'failure_rate'::text])),
+  CONSTRAINT alert_crossing_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  CONSTRAINT alert_crossing_pkey PRIMARY KEY (account_id, kind, subject, percent)
+);
+
+CREATE TABLE alert_setting (
+  account_id uuid NOT NULL,
+  low_balance_credits bigint,
+  budget_percents integer[] NOT NULL DEFAULT '{}'::integer[],
+  failure_percent integer,
+  by_mail boolean NOT NULL DEFAULT false,
+  webhook_url text,
+  due_at timestamp with time zone NOT NULL /* Next check. A process that checks the account has moved it ahead. */,
+  claim bigint NOT NULL DEFAULT 0 /* A check stores its result only while it has the newest claim. */,
+  CONSTRAINT alert_setting_failure_percent_check CHECK (failure_percent >= 1 AND failure_percent <= 100),
+  CONSTRAINT alert_setting_low_balance_credits_check CHECK (low_balance_credits > 0),
+  CONSTRAINT alert_setting_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  CONSTRAINT alert_setting_pkey PRIMARY KEY (account_id)
+);
+
 CREATE TABLE attempt (
   subject text NOT NULL,
   count integer NOT NULL,
@@ -215,6 +265,16 @@ CREATE TABLE verification (
 );
 
 CREATE INDEX account_newest ON account USING btree (created_at, id);
+
+CREATE INDEX alert_by_time ON alert USING btree (at);
+
+CREATE INDEX alert_mail_due ON alert USING btree (mail_due_at) WHERE mail = 'pending'::text;
+
+CREATE INDEX alert_of_account ON alert USING btree (account_id, ordinal DESC);
+
+CREATE INDEX alert_setting_due ON alert_setting USING btree (due_at);
+
+CREATE INDEX alert_webhook_due ON alert USING btree (webhook_due_at) WHERE webhook = 'pending'::text;
 
 CREATE INDEX attempt_window ON attempt USING btree (window_ends_at);
 

@@ -128,6 +128,7 @@ describe("every look of", () => {
         "playground, videos": "playground?tab=video",
         "playground, text": "playground?tab=text",
         "playground, compare": "playground?tab=compare",
+        "alerts, none": "alerts",
         team: "team",
         audit: "audit",
         person: "person",
@@ -170,6 +171,7 @@ describe("every look of", () => {
       ["keys?kind=management", "New key"],
       ["credits", "Top up"],
       ["team", "Invite"],
+      ["alerts", "Set up alerts"],
     ] as const) {
       await at.to(part);
       await page.getByRole("button", { name: button, exact: true }).click();
@@ -188,6 +190,31 @@ describe("every look of", () => {
     await page.getByRole("button", { name: "Menu" }).click();
     await page.getByRole("link", { name: "Audit log" }).waitFor();
     await at.shoot("menu of a phone");
+    expect(findings).toEqual([]);
+    expect(at.troubles).toEqual([]);
+  });
+
+  test("alerts with a history, and their settings", async () => {
+    await at.signIn();
+    const { page } = at;
+    await at.to("alerts");
+    await page.getByRole("button", { name: "Set up alerts" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Balance below, USD").fill("1000000");
+    await dialog.getByRole("button", { name: "New secret" }).click();
+    await dialog.getByText("whsec_").waitFor();
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.waitFor({ state: "hidden" });
+    await page.getByText("Balance below $1,000,000.00").waitFor();
+    const owner = await signedIn("demo@router.localhost");
+    const history = `accounts/${at.router.accountId}/alerts`;
+    await until(async () => (await owner.get(history)).body.data[0]?.mail === "sent", { timeoutMs: 300_000 });
+    await at.to("alerts");
+    await page.getByText(/^The balance is/).waitFor();
+    const findings = await at.findings("alerts");
+    await page.getByRole("button", { name: "Change alerts" }).click();
+    await dialog.waitFor();
+    findings.push(...(await at.findings("dialog, Change alerts")));
     expect(findings).toEqual([]);
     expect(at.troubles).toEqual([]);
   });

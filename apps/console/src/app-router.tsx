@@ -163,6 +163,12 @@ const audit = createRoute({
   component: lazyRouteComponent(() => import("./pages/account/audit.tsx"), "Audit"),
   staticData: { title: "Audit log" },
 });
+const alerts = createRoute({
+  getParentRoute: () => account,
+  path: "alerts",
+  component: lazyRouteComponent(() => import("./pages/account/alerts.tsx"), "Alerts"),
+  staticData: { title: "Alerts" },
+});
 const person = createRoute({
   getParentRoute: () => account,
   path: "person",
@@ -222,7 +228,7 @@ const pages = root.addChildren([
   account.addChildren([
     home,
     accountModels.addChildren([accountCatalogue, accountModel]),
-    ...([keys, credits, usage, logs, playground, team, audit, person] as const),
+    ...([keys, credits, usage, logs, playground, alerts, team, audit, person] as const),
   ]),
   operator.addChildren([operatorAccounts, operatedAccount, openRequests, providers]),
 ]);

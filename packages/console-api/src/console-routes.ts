@@ -2,6 +2,7 @@
 // `:account` is the id of an account that the caller belongs to; for other callers it does not exist.
 import { z } from "zod";
 import * as account from "./account-records.ts";
+import * as alerts from "./alert-records.ts";
 import { routes } from "./console-route.ts";
 import { day, pageQuery } from "./fields.ts";
 import * as operator from "./operator-records.ts";
@@ -228,6 +229,49 @@ const accountRoutes = routes({
   },
 });
 
+/** Routes of an account's alerts. */
+const alertRoutes = routes({
+  listAlerts: {
+    method: "GET",
+    path: "/console/api/accounts/:account/alerts",
+    access: "viewer",
+    summary: "Alerts of the last 90 days, newest first",
+    query: z.object(pageQuery),
+    answer: alerts.alertPage,
+  },
+  readAlertSettings: {
+    method: "GET",
+    path: "/console/api/accounts/:account/alerts/settings",
+    access: "admin",
+    summary: "Thresholds of the alerts, and the ways to send them",
+    answer: alerts.alertSettings,
+  },
+  changeAlertSettings: {
+    method: "PATCH",
+    path: "/console/api/accounts/:account/alerts/settings",
+    access: "admin",
+    summary: "Replace the settings of the alerts; the account is checked at once",
+    body: alerts.alertSettingsBody,
+    answer: alerts.alertSettings,
+  },
+  testAlert: {
+    method: "POST",
+    path: "/console/api/accounts/:account/alerts/test",
+    access: "admin",
+    summary: "Send a test by mail and webhook, as the settings say; at most ten times an hour",
+    status: 204,
+  },
+  rotateAlertSecret: {
+    method: "POST",
+    path: "/console/api/accounts/:account/alerts/webhook-secret",
+    access: "admin",
+    summary:
+      "Create a signing secret for all webhooks of the account; the secret before signs for 24 hours more",
+    status: 201,
+    answer: alerts.webhookSecret,
+  },
+});
+
 /** Routes of the router's operators. `:id` is any account of the console. */
 const operatorRoutes = routes({
   findAccounts: {
@@ -310,7 +354,13 @@ const operatorRoutes = routes({
   },
 });
 
-export const consoleRoutes = { ...personRoutes, ...memberRoutes, ...accountRoutes, ...operatorRoutes };
+export const consoleRoutes = {
+  ...personRoutes,
+  ...memberRoutes,
+  ...accountRoutes,
+  ...alertRoutes,
+  ...operatorRoutes,
+};
 export type ConsoleRouteName = keyof typeof consoleRoutes;
 
 type Part<Name extends ConsoleRouteName, Key extends "query" | "body" | "answer"> =

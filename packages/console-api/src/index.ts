@@ -1,6 +1,7 @@
 // The console API is the JSON API between the web application and services/console, as one table of routes.
 // The server checks roles, queries and bodies by it; the application derives its types from it.
 export * from "./account-records.ts";
+export * from "./alert-records.ts";
 export type { ConsoleAccess, ConsoleRoute } from "./console-route.ts";
 export * from "./console-routes.ts";
 export * from "./fields.ts";

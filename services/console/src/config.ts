@@ -1,5 +1,5 @@
 // Console settings: the environment variables of the console module.
-import { postgresConfig } from "@gr/runtime";
+import { milliseconds, postgresConfig } from "@gr/runtime";
 import { z } from "zod";
 import { statementSettings } from "./statements/statement-config.ts";
 
@@ -92,6 +92,9 @@ export const consoleConfig = z.object({
     .url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" })
     .default("https://api.stripe.com")
     .describe("address of Stripe's API; another address for tests"),
+  CONSOLE_ALERT_INTERVAL_MS: milliseconds(60_000).describe(
+    "time between two checks of the [alerts](#alerts) of an account with up to 1,000 keys; it grows by itself for each further 1,000 keys",
+  ),
   ...statementSettings,
 });
 export type ConsoleConfig = z.infer<typeof consoleConfig>;

@@ -3,7 +3,9 @@ import type { BillingReportService, BillingService, TextLogService } from "@gr/p
 import type { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import type { KeysService } from "@gr/proto/keys";
 import type { MediaGenerationService } from "@gr/proto/media";
+import type { WebhookService } from "@gr/proto/webhooks";
 import type { Clock, ServiceClient } from "@gr/runtime";
+import type { AlertStore } from "./alerts/alert-store.ts";
 import type { ConsoleConfig } from "./config.ts";
 import type { Attempts } from "./door/attempts.ts";
 import type { ConsoleEvents } from "./events.ts";
@@ -57,6 +59,8 @@ export interface ConsoleDeps {
   readonly statements: readonly Statement[];
   readonly reconcile: Reconcile;
   readonly comparisons: ComparisonStore;
+  readonly alerts: AlertStore;
+  readonly webhooks: ServiceClient<typeof WebhookService>;
   readonly events: ConsoleEvents;
   readonly clock: Clock;
 }

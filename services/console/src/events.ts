@@ -5,6 +5,7 @@ import type { Reason } from "@gr/proto";
 import type { StatementComparison } from "@gr/proto/console";
 import type { Logger } from "@gr/runtime";
 import { Counter, Gauge, type Registry } from "prom-client";
+import { type AlertKind, CROSSING_KINDS } from "./alert-kind.ts";
 import type { PaymentStatus } from "./payment-status.ts";
 
 const STRIPE_OUTCOMES = ["done", "repeated", "not_ours", "bad_signature", "failed"] as const;
@@ -15,6 +16,9 @@ const ISSUER_FAILURES = ["away", "not_believed"] as const;
 export type IssuerFailure = (typeof ISSUER_FAILURES)[number];
 /** Proof of identity at a sign-in. */
 export type WayIn = (typeof WAYS_IN)[number];
+
+const ALERT_WAYS = ["mail", "webhook"] as const;
+export type AlertWay = (typeof ALERT_WAYS)[number];
 
 export interface ConsoleEvents {
   signedIn(personId: string, by: WayIn): void;
@@ -30,6 +34,14 @@ export interface ConsoleEvents {
   /** This process has compared a statement with the books. */
   statementCompared(statement: string, comparison: StatementComparison): void;
   statementNotRead(statement: string, problem: string): void;
+  /** Thresholds were crossed and are reported. */
+  alertsRaised(kinds: readonly AlertKind[]): void;
+  /** Alerts beyond the limit of a day. */
+  alertsDropped(accountId: string, count: number): void;
+  /** The thresholds of an account were not checked; the next check repeats it. */
+  alertCheckFailed(accountId: string, error: unknown): void;
+  /** A mail or webhook was not sent; a later try follows, unless the refusal is final. */
+  alertNotSent(way: AlertWay, error: unknown): void;
   /** The keys service did not list its accounts, so an operator may miss the newest ones. */
   accountsNotCopied(problem: string): void;
   /** Difference beyond the tolerance in the stored comparison, from any process. */
@@ -91,7 +103,32 @@ export function createConsoleEvents(
     differences.set({ upstream }, 0);
     unread.inc({ upstream }, 0);
   }
+  const alerts = new Counter({
+    name: "console_alerts_total",
+    help: "Crossed thresholds of accounts that were reported, by kind",
+    labelNames: ["kind"],
+    registers,
+  });
+  for (const kind of CROSSING_KINDS) alerts.inc({ kind }, 0);
+  const unsent = new Counter({
+    name: "console_alert_failures_total",
+    help: "Tries to send an alert that failed, by way",
+    labelNames: ["way"],
+    registers,
+  });
+  for (const way of ALERT_WAYS) unsent.inc({ way }, 0);
   return {
+    alertsRaised: (kinds) => {
+      for (const kind of kinds) alerts.inc({ kind });
+    },
+    alertsDropped: (accountId, count) =>
+      log.warn({ accountId, count }, "alerts beyond the limit of a day were dropped"),
+    alertCheckFailed: (accountId, err) =>
+      log.warn({ accountId, err }, "the alerts of an account were not checked; the next check repeats it"),
+    alertNotSent: (way, err) => {
+      unsent.inc({ way });
+      log.warn({ way, err }, "an alert was not sent");
+    },
     signedIn: (personId, by) => {
       signIns.inc({ by });
       log.info({ personId, by }, "signed in");

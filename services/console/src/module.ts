@@ -4,7 +4,12 @@ import { BillingReportService, BillingService, TextLogService } from "@gr/proto/
 import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import { KeysService } from "@gr/proto/keys";
 import { MediaGenerationService } from "@gr/proto/media";
+import { WebhookService } from "@gr/proto/webhooks";
 import { createReadyCheck, defineModule, openPool, startRounds } from "@gr/runtime";
+import { createAlertChecks } from "./alerts/alert-checks.ts";
+import { createAlertDeliveries } from "./alerts/alert-deliveries.ts";
+import { createAlertStore } from "./alerts/alert-store.ts";
+import { createReadAccount } from "./alerts/read-account.ts";
 import { consoleConfig } from "./config.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { createAttempts } from "./door/attempts.ts";
@@ -35,6 +40,10 @@ import { createConsoleStore } from "./store.ts";
 
 const READY_FOR_MS = 1_000;
 const SWEEP_EVERY_MS = 600_000;
+/** Interval at which a process searches for due alerts. */
+const ALERTS_EVERY_MS = 5_000;
+/** History of alerts. */
+const ALERTS_KEPT_MS = 90 * 24 * 3_600_000;
 /** Interval at which a process searches for due statements. */
 const COMPARE_EVERY_MS = 600_000;
 
@@ -67,20 +76,31 @@ export const consoleModule = defineModule({
     const daily = createDailyComparisons({ statements, reconcile, comparisons, events, clock });
     const operators = createOperatorStore(pool);
     const keys = dial("keys", KeysService);
+    const media = dial("media-generation", MediaGenerationService);
+    const texts = dial("billing", TextLogService);
+    const webhooks = dial("media-generation", WebhookService);
+    const attempts = createAttempts(store, clock);
+    const alerts = createAlertStore(pool);
+    const checks = createAlertChecks({
+      ...{ alerts, events, clock },
+      read: createReadAccount({ billing, texts, media, clock }),
+      everyMs: config.CONSOLE_ALERT_INTERVAL_MS,
+    });
+    const deliveries = createAlertDeliveries({ alerts, mailer, links, attempts, webhooks, events, clock });
     const deps: ConsoleDeps = {
       config,
       store,
       operators,
       accounts: createAccounts({ keys, billing, store, operators, events }),
       people: createPeople({ config, pool, mailer, links, log }),
-      attempts: createAttempts(store, clock),
+      attempts,
       mailer,
       links,
       keys,
       billing,
       reports,
-      media: dial("media-generation", MediaGenerationService),
-      texts: dial("billing", TextLogService),
+      media,
+      texts,
       catalog,
       catalogOperator: dial("catalog", CatalogOperatorService),
       modelKinds: createModelKinds(catalog, clock),
@@ -95,11 +115,14 @@ export const consoleModule = defineModule({
       statements,
       reconcile,
       comparisons,
+      alerts,
+      webhooks,
       events,
       clock,
     };
     const work = new RunningWork();
     let stopSweeping: (() => Promise<void>) | undefined;
+    let stopAlerts: (() => Promise<void>) | undefined;
     let stopComparing: (() => Promise<void>) | undefined;
     return {
       rpc: [consoleRpc(deps)],
@@ -114,9 +137,19 @@ export const consoleModule = defineModule({
             await store.sweep();
             await signIns.sweep();
             await payments.sweep();
+            await alerts.sweep(new Date(clock.now() - ALERTS_KEPT_MS));
             await settling?.settleStale();
           },
           failed: (err) => log.warn({ err }, "a round of upkeep was not finished; the next one continues"),
+        });
+        stopAlerts = startRounds({
+          clock,
+          pauseMs: Math.min(ALERTS_EVERY_MS, config.CONSOLE_ALERT_INTERVAL_MS),
+          round: async (stopping) => {
+            await checks.checkDue(stopping);
+            await deliveries.sendDue(stopping);
+          },
+          failed: (err) => log.warn({ err }, "a round of alerts was not finished; the next one continues"),
         });
         // Rounds of their own: a slow provider delays no upkeep.
         stopComparing = startRounds({
@@ -134,7 +167,7 @@ export const consoleModule = defineModule({
         clock,
       }),
       stop: async () => {
-        await Promise.all([stopSweeping?.(), stopComparing?.()]);
+        await Promise.all([stopSweeping?.(), stopAlerts?.(), stopComparing?.()]);
         await work.ended();
         mailer.close();
         await pool.end();

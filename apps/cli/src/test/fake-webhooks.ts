@@ -28,6 +28,7 @@ export function createFakeWebhooks() {
       receivers: [...receivers].map(([keyId, url]) => ({ keyId, url })),
       secrets: Array.from({ length: rotations }, () => ({ createdAt: CREATED_AT })),
     }),
+    checkWebhookUrl: async ({ url }) => ({ url }),
     async setWebhookReceiver({ keyId, url }) {
       if (url === "") receivers.delete(keyId);
       else receivers.set(keyId, url);

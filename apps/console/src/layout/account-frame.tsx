@@ -1,6 +1,7 @@
 // The account frame surrounds every page of an account: the menu, the account, its balance, the signed-in person.
 import { Anchor, Button, Group, Menu, ScrollArea, Text, UnstyledButton } from "@mantine/core";
 import {
+  IconBell,
   IconBook,
   IconChartBar,
   IconCreditCard,
@@ -43,6 +44,7 @@ const GROUPS = [
     pages: [
       { to: "/accounts/$account/logs", label: "Logs", icon: IconList },
       { to: "/accounts/$account/usage", label: "Usage", icon: IconChartBar },
+      { to: "/accounts/$account/alerts", label: "Alerts", icon: IconBell },
     ],
   },
   {

@@ -29,6 +29,9 @@ const MAILS = {
 const NOTICES: Limit = { most: 20, windowMs: HOUR_MS };
 /** Sign-ins without a password to guess: the limit only prevents floods. */
 const SIGN_INS: Limit = { most: 100, windowMs: 15 * MINUTE_MS };
+/** Mails about alerts, each to all recipients of an account. */
+const ALERT_MAILS: Limit = { most: 20, windowMs: 24 * HOUR_MS };
+const ALERT_TESTS: Limit = { most: 10, windowMs: HOUR_MS };
 const PAYMENTS: Limit = { most: 30, windowMs: HOUR_MS };
 const ACCOUNTS: Limit = { most: 5, windowMs: 24 * HOUR_MS };
 
@@ -61,6 +64,10 @@ export interface Attempts {
   countSignIn(network: string): Promise<void>;
   /** @throws ServiceError too_many_attempts */
   countAccount(personId: string): Promise<void>;
+  /** Counts a mail about alerts. @returns false over the limit of the account: nothing may be sent */
+  mayMailAlert(accountId: string): Promise<boolean>;
+  /** @throws ServiceError too_many_attempts */
+  countAlertTest(accountId: string): Promise<void>;
   /** @throws ServiceError too_many_attempts */
   countPayment(accountId: string): Promise<void>;
 }
@@ -135,6 +142,8 @@ export function createAttempts(store: ConsoleStore, clock: Clock): Attempts {
     countNotice: (email) => count(`notice:${digestText(mailboxOf(email))}`, NOTICES),
     countSignIn: (network) => count(`sign-in:@${network}`, SIGN_INS),
     countAccount: (personId) => count(`account:${personId}`, ACCOUNTS),
+    mayMailAlert: async (accountId) => (await exceeds(`alert-mail:${accountId}`, ALERT_MAILS)) === undefined,
+    countAlertTest: (accountId) => count(`alert-test:${accountId}`, ALERT_TESTS),
     countPayment: (accountId) => count(`payment:${accountId}`, PAYMENTS),
   };
 }

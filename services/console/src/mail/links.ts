@@ -4,6 +4,8 @@ export interface Links {
   resetPassword(token: string): string;
   signIn(token: string): string;
   invitation(token: string): string;
+  /** Page of an account's alerts. */
+  alerts(accountId: string): string;
 }
 
 /** @param origin of the console */
@@ -14,5 +16,6 @@ export function linksTo(origin: string): Links {
     resetPassword: link("reset-password"),
     signIn: link("sign-in"),
     invitation: link("invitation"),
+    alerts: (accountId) => `${origin}/accounts/${accountId}/alerts`,
   };
 }

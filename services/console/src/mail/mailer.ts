@@ -12,11 +12,20 @@ export interface Mail {
   readonly link: string;
 }
 
+/** Mail to several people about an event. */
+export interface Report extends Omit<Mail, "to"> {
+  readonly to: readonly string[];
+  /** UUID; a mail that is sent twice has one Message-ID. */
+  readonly id: string;
+}
+
 export interface Mailer {
   /** False = mails are not sent. */
   readonly sends: boolean;
   /** Returns without waiting for the mail server, so that the duration does not reveal if a mail was sent. */
   send(mail: Mail): void;
+  /** Resolves when the mail server has accepted the mail. Rejects without a mail server. */
+  deliver(mail: Report): Promise<void>;
   close(): void;
 }
 
@@ -31,7 +40,12 @@ export function createMailer(
   { log, terminal }: { readonly log: Logger; readonly terminal: Terminal },
 ): Mailer {
   if (url === undefined)
-    return { sends: false, send: (mail) => show(mail, terminal, log), close: () => undefined };
+    return {
+      sends: false,
+      send: (mail) => show(mail, terminal, log),
+      deliver: () => Promise.reject(new Error("there is no mail server: CONSOLE_SMTP_URL is not set")),
+      close: () => undefined,
+    };
   const transport = createTransport(url);
   return {
     sends: true,
@@ -39,6 +53,10 @@ export function createMailer(
       transport
         .sendMail({ from, to, subject, text: `${text}\n\n${link}\n` })
         .catch((err: unknown) => log.error({ err }, "a mail could not be sent"));
+    },
+    deliver: async ({ to, subject, text, link, id }) => {
+      const messageId = `<${id}@generation-router>`;
+      await transport.sendMail({ from, to: [...to], subject, text: `${text}\n\n${link}\n`, messageId });
     },
     close: () => transport.close(),
   };

@@ -34,7 +34,7 @@ interface PasswordContext extends Pick<AuthContext, "internalAdapter"> {
 
 export function createFirstPasswords(
   context: Promise<PasswordContext>,
-  { mailer, links }: { readonly mailer: Mailer; readonly links: Links },
+  { mailer, links }: { readonly mailer: Pick<Mailer, "sends" | "send">; readonly links: Links },
 ): FirstPasswords {
   return {
     sendLink: async (email, isWelcome) => {

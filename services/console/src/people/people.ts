@@ -90,7 +90,7 @@ export interface People {
 export interface PeopleOptions {
   readonly config: ConsoleConfig;
   readonly pool: Pool;
-  readonly mailer: Mailer;
+  readonly mailer: Pick<Mailer, "sends" | "send">;
   readonly links: Links;
   readonly log: Logger;
 }

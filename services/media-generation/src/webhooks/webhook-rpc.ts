@@ -100,6 +100,9 @@ export function webhookRpc({ deliveries, receivers, callbacks, clock }: WebhookC
       }));
       return { receivers: all.map((one) => ({ ...one })), secrets };
     },
+    async checkWebhookUrl({ url }) {
+      return { url: callbacks.check(url, "url") };
+    },
     async setWebhookReceiver({ accountId, keyId, url: named }: SetWebhookReceiverRequest) {
       const fields = parseRequest(receiverFields, { account_id: accountId, key_id: keyId, url: named });
       const { account_id: account, key_id: key } = fields;

@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file router/webhooks/v1/webhooks.proto.
  */
 export const file_router_webhooks_v1_webhooks: GenFile = /*@__PURE__*/
-  fileDesc("CiFyb3V0ZXIvd2ViaG9va3MvdjEvd2ViaG9va3MucHJvdG8SEnJvdXRlci53ZWJob29rcy52MSJrChBTZW5kRXZlbnRSZXF1ZXN0EgoKAmlkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDgoGa2V5X2lkGAMgASgJEgwKBHR5cGUYBCABKAkSDAoEZGF0YRgFIAEoCRILCgN1cmwYBiABKAkiJQoRU2VuZEV2ZW50UmVzcG9uc2USEAoIYWNjZXB0ZWQYASABKAgiLwoZR2V0V2ViaG9va1NldHRpbmdzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJIogBChpHZXRXZWJob29rU2V0dGluZ3NSZXNwb25zZRI2CglyZWNlaXZlcnMYASADKAsyIy5yb3V0ZXIud2ViaG9va3MudjEuV2ViaG9va1JlY2VpdmVyEjIKB3NlY3JldHMYAiADKAsyIS5yb3V0ZXIud2ViaG9va3MudjEuV2ViaG9va1NlY3JldCIuCg9XZWJob29rUmVjZWl2ZXISDgoGa2V5X2lkGAEgASgJEgsKA3VybBgCIAEoCSJLCg1XZWJob29rU2VjcmV0EhIKCmNyZWF0ZWRfYXQYASABKAMSFwoKZXhwaXJlc19hdBgCIAEoA0gAiAEBQg0KC19leHBpcmVzX2F0IkwKGVNldFdlYmhvb2tSZWNlaXZlclJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIOCgZrZXlfaWQYAiABKAkSCwoDdXJsGAMgASgJIikKGlNldFdlYmhvb2tSZWNlaXZlclJlc3BvbnNlEgsKA3VybBgBIAEoCSIwChpSb3RhdGVXZWJob29rU2VjcmV0UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJIi0KG1JvdGF0ZVdlYmhvb2tTZWNyZXRSZXNwb25zZRIOCgZzZWNyZXQYASABKAkikQEKHExpc3RXZWJob29rRGVsaXZlcmllc1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIOCgZrZXlfaWQYAiABKAkSLwoFc3RhdGUYAyABKA4yIC5yb3V0ZXIud2ViaG9va3MudjEuV2ViaG9va1N0YXRlEg0KBWFmdGVyGAQgASgJEg0KBWxpbWl0GAUgASgFImoKHUxpc3RXZWJob29rRGVsaXZlcmllc1Jlc3BvbnNlEjcKCmRlbGl2ZXJpZXMYASADKAsyIy5yb3V0ZXIud2ViaG9va3MudjEuV2ViaG9va0RlbGl2ZXJ5EhAKCGhhc19tb3JlGAIgASgIIt4CCg9XZWJob29rRGVsaXZlcnkSCgoCaWQYASABKAkSDgoGa2V5X2lkGAIgASgJEgsKA3VybBgDIAEoCRIMCgR0eXBlGAQgASgJEgwKBGRhdGEYBSABKAkSLwoFc3RhdGUYBiABKA4yIC5yb3V0ZXIud2ViaG9va3MudjEuV2ViaG9va1N0YXRlEhAKCGF0dGVtcHRzGAcgASgFEhIKCmNyZWF0ZWRfYXQYCCABKAMSHAoPbmV4dF9hdHRlbXB0X2F0GAkgASgDSACIAQESHAoPbGFzdF9hdHRlbXB0X2F0GAogASgDSAGIAQESEwoLbGFzdF9zdGF0dXMYCyABKAUSEgoKbGFzdF9lcnJvchgMIAEoCRIVCghlbmRlZF9hdBgNIAEoA0gCiAEBQhIKEF9uZXh0X2F0dGVtcHRfYXRCEgoQX2xhc3RfYXR0ZW1wdF9hdEILCglfZW5kZWRfYXQiOQoXUmVkZWxpdmVyV2ViaG9va1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIKCgJpZBgCIAEoCSJRChhSZWRlbGl2ZXJXZWJob29rUmVzcG9uc2USNQoIZGVsaXZlcnkYASABKAsyIy5yb3V0ZXIud2ViaG9va3MudjEuV2ViaG9va0RlbGl2ZXJ5Kn8KDFdlYmhvb2tTdGF0ZRIdChlXRUJIT09LX1NUQVRFX1VOU1BFQ0lGSUVEEAASGQoVV0VCSE9PS19TVEFURV9QRU5ESU5HEAESGwoXV0VCSE9PS19TVEFURV9ERUxJVkVSRUQQAhIYChRXRUJIT09LX1NUQVRFX0ZBSUxFRBADMrkFCg5XZWJob29rU2VydmljZRJYCglTZW5kRXZlbnQSJC5yb3V0ZXIud2ViaG9va3MudjEuU2VuZEV2ZW50UmVxdWVzdBolLnJvdXRlci53ZWJob29rcy52MS5TZW5kRXZlbnRSZXNwb25zZRJzChJHZXRXZWJob29rU2V0dGluZ3MSLS5yb3V0ZXIud2ViaG9va3MudjEuR2V0V2ViaG9va1NldHRpbmdzUmVxdWVzdBouLnJvdXRlci53ZWJob29rcy52MS5HZXRXZWJob29rU2V0dGluZ3NSZXNwb25zZRJzChJTZXRXZWJob29rUmVjZWl2ZXISLS5yb3V0ZXIud2ViaG9va3MudjEuU2V0V2ViaG9va1JlY2VpdmVyUmVxdWVzdBouLnJvdXRlci53ZWJob29rcy52MS5TZXRXZWJob29rUmVjZWl2ZXJSZXNwb25zZRJ2ChNSb3RhdGVXZWJob29rU2VjcmV0Ei4ucm91dGVyLndlYmhvb2tzLnYxLlJvdGF0ZVdlYmhvb2tTZWNyZXRSZXF1ZXN0Gi8ucm91dGVyLndlYmhvb2tzLnYxLlJvdGF0ZVdlYmhvb2tTZWNyZXRSZXNwb25zZRJ8ChVMaXN0V2ViaG9va0RlbGl2ZXJpZXMSMC5yb3V0ZXIud2ViaG9va3MudjEuTGlzdFdlYmhvb2tEZWxpdmVyaWVzUmVxdWVzdBoxLnJvdXRlci53ZWJob29rcy52MS5MaXN0V2ViaG9va0RlbGl2ZXJpZXNSZXNwb25zZRJtChBSZWRlbGl2ZXJXZWJob29rEisucm91dGVyLndlYmhvb2tzLnYxLlJlZGVsaXZlcldlYmhvb2tSZXF1ZXN0Giwucm91dGVyLndlYmhvb2tzLnYxLlJlZGVsaXZlcldlYmhvb2tSZXNwb25zZWIGcHJvdG8z");
+  fileDesc("CiFyb3V0ZXIvd2ViaG9va3MvdjEvd2ViaG9va3MucHJvdG8SEnJvdXRlci53ZWJob29rcy52MSJrChBTZW5kRXZlbnRSZXF1ZXN0EgoKAmlkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDgoGa2V5X2lkGAMgASgJEgwKBHR5cGUYBCABKAkSDAoEZGF0YRgFIAEoCRILCgN1cmwYBiABKAkiJQoRU2VuZEV2ZW50UmVzcG9uc2USEAoIYWNjZXB0ZWQYASABKAgiLwoZR2V0V2ViaG9va1NldHRpbmdzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJIogBChpHZXRXZWJob29rU2V0dGluZ3NSZXNwb25zZRI2CglyZWNlaXZlcnMYASADKAsyIy5yb3V0ZXIud2ViaG9va3MudjEuV2ViaG9va1JlY2VpdmVyEjIKB3NlY3JldHMYAiADKAsyIS5yb3V0ZXIud2ViaG9va3MudjEuV2ViaG9va1NlY3JldCIuCg9XZWJob29rUmVjZWl2ZXISDgoGa2V5X2lkGAEgASgJEgsKA3VybBgCIAEoCSJLCg1XZWJob29rU2VjcmV0EhIKCmNyZWF0ZWRfYXQYASABKAMSFwoKZXhwaXJlc19hdBgCIAEoA0gAiAEBQg0KC19leHBpcmVzX2F0IiUKFkNoZWNrV2ViaG9va1VybFJlcXVlc3QSCwoDdXJsGAEgASgJIiYKF0NoZWNrV2ViaG9va1VybFJlc3BvbnNlEgsKA3VybBgBIAEoCSJMChlTZXRXZWJob29rUmVjZWl2ZXJSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDgoGa2V5X2lkGAIgASgJEgsKA3VybBgDIAEoCSIpChpTZXRXZWJob29rUmVjZWl2ZXJSZXNwb25zZRILCgN1cmwYASABKAkiMAoaUm90YXRlV2ViaG9va1NlY3JldFJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCSItChtSb3RhdGVXZWJob29rU2VjcmV0UmVzcG9uc2USDgoGc2VjcmV0GAEgASgJIpEBChxMaXN0V2ViaG9va0RlbGl2ZXJpZXNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDgoGa2V5X2lkGAIgASgJEi8KBXN0YXRlGAMgASgOMiAucm91dGVyLndlYmhvb2tzLnYxLldlYmhvb2tTdGF0ZRINCgVhZnRlchgEIAEoCRINCgVsaW1pdBgFIAEoBSJqCh1MaXN0V2ViaG9va0RlbGl2ZXJpZXNSZXNwb25zZRI3CgpkZWxpdmVyaWVzGAEgAygLMiMucm91dGVyLndlYmhvb2tzLnYxLldlYmhvb2tEZWxpdmVyeRIQCghoYXNfbW9yZRgCIAEoCCLeAgoPV2ViaG9va0RlbGl2ZXJ5EgoKAmlkGAEgASgJEg4KBmtleV9pZBgCIAEoCRILCgN1cmwYAyABKAkSDAoEdHlwZRgEIAEoCRIMCgRkYXRhGAUgASgJEi8KBXN0YXRlGAYgASgOMiAucm91dGVyLndlYmhvb2tzLnYxLldlYmhvb2tTdGF0ZRIQCghhdHRlbXB0cxgHIAEoBRISCgpjcmVhdGVkX2F0GAggASgDEhwKD25leHRfYXR0ZW1wdF9hdBgJIAEoA0gAiAEBEhwKD2xhc3RfYXR0ZW1wdF9hdBgKIAEoA0gBiAEBEhMKC2xhc3Rfc3RhdHVzGAsgASgFEhIKCmxhc3RfZXJyb3IYDCABKAkSFQoIZW5kZWRfYXQYDSABKANIAogBAUISChBfbmV4dF9hdHRlbXB0X2F0QhIKEF9sYXN0X2F0dGVtcHRfYXRCCwoJX2VuZGVkX2F0IjkKF1JlZGVsaXZlcldlYmhvb2tSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSCgoCaWQYAiABKAkiUQoYUmVkZWxpdmVyV2ViaG9va1Jlc3BvbnNlEjUKCGRlbGl2ZXJ5GAEgASgLMiMucm91dGVyLndlYmhvb2tzLnYxLldlYmhvb2tEZWxpdmVyeSp/CgxXZWJob29rU3RhdGUSHQoZV0VCSE9PS19TVEFURV9VTlNQRUNJRklFRBAAEhkKFVdFQkhPT0tfU1RBVEVfUEVORElORxABEhsKF1dFQkhPT0tfU1RBVEVfREVMSVZFUkVEEAISGAoUV0VCSE9PS19TVEFURV9GQUlMRUQQAzKlBgoOV2ViaG9va1NlcnZpY2USWAoJU2VuZEV2ZW50EiQucm91dGVyLndlYmhvb2tzLnYxLlNlbmRFdmVudFJlcXVlc3QaJS5yb3V0ZXIud2ViaG9va3MudjEuU2VuZEV2ZW50UmVzcG9uc2UScwoSR2V0V2ViaG9va1NldHRpbmdzEi0ucm91dGVyLndlYmhvb2tzLnYxLkdldFdlYmhvb2tTZXR0aW5nc1JlcXVlc3QaLi5yb3V0ZXIud2ViaG9va3MudjEuR2V0V2ViaG9va1NldHRpbmdzUmVzcG9uc2USagoPQ2hlY2tXZWJob29rVXJsEioucm91dGVyLndlYmhvb2tzLnYxLkNoZWNrV2ViaG9va1VybFJlcXVlc3QaKy5yb3V0ZXIud2ViaG9va3MudjEuQ2hlY2tXZWJob29rVXJsUmVzcG9uc2UScwoSU2V0V2ViaG9va1JlY2VpdmVyEi0ucm91dGVyLndlYmhvb2tzLnYxLlNldFdlYmhvb2tSZWNlaXZlclJlcXVlc3QaLi5yb3V0ZXIud2ViaG9va3MudjEuU2V0V2ViaG9va1JlY2VpdmVyUmVzcG9uc2USdgoTUm90YXRlV2ViaG9va1NlY3JldBIuLnJvdXRlci53ZWJob29rcy52MS5Sb3RhdGVXZWJob29rU2VjcmV0UmVxdWVzdBovLnJvdXRlci53ZWJob29rcy52MS5Sb3RhdGVXZWJob29rU2VjcmV0UmVzcG9uc2USfAoVTGlzdFdlYmhvb2tEZWxpdmVyaWVzEjAucm91dGVyLndlYmhvb2tzLnYxLkxpc3RXZWJob29rRGVsaXZlcmllc1JlcXVlc3QaMS5yb3V0ZXIud2ViaG9va3MudjEuTGlzdFdlYmhvb2tEZWxpdmVyaWVzUmVzcG9uc2USbQoQUmVkZWxpdmVyV2ViaG9vaxIrLnJvdXRlci53ZWJob29rcy52MS5SZWRlbGl2ZXJXZWJob29rUmVxdWVzdBosLnJvdXRlci53ZWJob29rcy52MS5SZWRlbGl2ZXJXZWJob29rUmVzcG9uc2ViBnByb3RvMw");
 
 /**
  * @generated from message router.webhooks.v1.SendEventRequest
@@ -176,6 +176,42 @@ export const WebhookSecretSchema: GenMessage<WebhookSecret> = /*@__PURE__*/
   messageDesc(file_router_webhooks_v1_webhooks, 5);
 
 /**
+ * @generated from message router.webhooks.v1.CheckWebhookUrlRequest
+ */
+export type CheckWebhookUrlRequest = Message<"router.webhooks.v1.CheckWebhookUrlRequest"> & {
+  /**
+   * @generated from field: string url = 1;
+   */
+  url: string;
+};
+
+/**
+ * Describes the message router.webhooks.v1.CheckWebhookUrlRequest.
+ * Use `create(CheckWebhookUrlRequestSchema)` to create a new message.
+ */
+export const CheckWebhookUrlRequestSchema: GenMessage<CheckWebhookUrlRequest> = /*@__PURE__*/
+  messageDesc(file_router_webhooks_v1_webhooks, 6);
+
+/**
+ * @generated from message router.webhooks.v1.CheckWebhookUrlResponse
+ */
+export type CheckWebhookUrlResponse = Message<"router.webhooks.v1.CheckWebhookUrlResponse"> & {
+  /**
+   * In its normal form.
+   *
+   * @generated from field: string url = 1;
+   */
+  url: string;
+};
+
+/**
+ * Describes the message router.webhooks.v1.CheckWebhookUrlResponse.
+ * Use `create(CheckWebhookUrlResponseSchema)` to create a new message.
+ */
+export const CheckWebhookUrlResponseSchema: GenMessage<CheckWebhookUrlResponse> = /*@__PURE__*/
+  messageDesc(file_router_webhooks_v1_webhooks, 7);
+
+/**
  * @generated from message router.webhooks.v1.SetWebhookReceiverRequest
  */
 export type SetWebhookReceiverRequest = Message<"router.webhooks.v1.SetWebhookReceiverRequest"> & {
@@ -204,7 +240,7 @@ export type SetWebhookReceiverRequest = Message<"router.webhooks.v1.SetWebhookRe
  * Use `create(SetWebhookReceiverRequestSchema)` to create a new message.
  */
 export const SetWebhookReceiverRequestSchema: GenMessage<SetWebhookReceiverRequest> = /*@__PURE__*/
-  messageDesc(file_router_webhooks_v1_webhooks, 6);
+  messageDesc(file_router_webhooks_v1_webhooks, 8);
 
 /**
  * @generated from message router.webhooks.v1.SetWebhookReceiverResponse
@@ -223,7 +259,7 @@ export type SetWebhookReceiverResponse = Message<"router.webhooks.v1.SetWebhookR
  * Use `create(SetWebhookReceiverResponseSchema)` to create a new message.
  */
 export const SetWebhookReceiverResponseSchema: GenMessage<SetWebhookReceiverResponse> = /*@__PURE__*/
-  messageDesc(file_router_webhooks_v1_webhooks, 7);
+  messageDesc(file_router_webhooks_v1_webhooks, 9);
 
 /**
  * @generated from message router.webhooks.v1.RotateWebhookSecretRequest
@@ -240,7 +276,7 @@ export type RotateWebhookSecretRequest = Message<"router.webhooks.v1.RotateWebho
  * Use `create(RotateWebhookSecretRequestSchema)` to create a new message.
  */
 export const RotateWebhookSecretRequestSchema: GenMessage<RotateWebhookSecretRequest> = /*@__PURE__*/
-  messageDesc(file_router_webhooks_v1_webhooks, 8);
+  messageDesc(file_router_webhooks_v1_webhooks, 10);
 
 /**
  * @generated from message router.webhooks.v1.RotateWebhookSecretResponse
@@ -259,7 +295,7 @@ export type RotateWebhookSecretResponse = Message<"router.webhooks.v1.RotateWebh
  * Use `create(RotateWebhookSecretResponseSchema)` to create a new message.
  */
 export const RotateWebhookSecretResponseSchema: GenMessage<RotateWebhookSecretResponse> = /*@__PURE__*/
-  messageDesc(file_router_webhooks_v1_webhooks, 9);
+  messageDesc(file_router_webhooks_v1_webhooks, 11);
 
 /**
  * @generated from message router.webhooks.v1.ListWebhookDeliveriesRequest
@@ -304,7 +340,7 @@ export type ListWebhookDeliveriesRequest = Message<"router.webhooks.v1.ListWebho
  * Use `create(ListWebhookDeliveriesRequestSchema)` to create a new message.
  */
 export const ListWebhookDeliveriesRequestSchema: GenMessage<ListWebhookDeliveriesRequest> = /*@__PURE__*/
-  messageDesc(file_router_webhooks_v1_webhooks, 10);
+  messageDesc(file_router_webhooks_v1_webhooks, 12);
 
 /**
  * @generated from message router.webhooks.v1.ListWebhookDeliveriesResponse
@@ -326,7 +362,7 @@ export type ListWebhookDeliveriesResponse = Message<"router.webhooks.v1.ListWebh
  * Use `create(ListWebhookDeliveriesResponseSchema)` to create a new message.
  */
 export const ListWebhookDeliveriesResponseSchema: GenMessage<ListWebhookDeliveriesResponse> = /*@__PURE__*/
-  messageDesc(file_router_webhooks_v1_webhooks, 11);
+  messageDesc(file_router_webhooks_v1_webhooks, 13);
 
 /**
  * @generated from message router.webhooks.v1.WebhookDelivery
@@ -413,7 +449,7 @@ export type WebhookDelivery = Message<"router.webhooks.v1.WebhookDelivery"> & {
  * Use `create(WebhookDeliverySchema)` to create a new message.
  */
 export const WebhookDeliverySchema: GenMessage<WebhookDelivery> = /*@__PURE__*/
-  messageDesc(file_router_webhooks_v1_webhooks, 12);
+  messageDesc(file_router_webhooks_v1_webhooks, 14);
 
 /**
  * @generated from message router.webhooks.v1.RedeliverWebhookRequest
@@ -435,7 +471,7 @@ export type RedeliverWebhookRequest = Message<"router.webhooks.v1.RedeliverWebho
  * Use `create(RedeliverWebhookRequestSchema)` to create a new message.
  */
 export const RedeliverWebhookRequestSchema: GenMessage<RedeliverWebhookRequest> = /*@__PURE__*/
-  messageDesc(file_router_webhooks_v1_webhooks, 13);
+  messageDesc(file_router_webhooks_v1_webhooks, 15);
 
 /**
  * @generated from message router.webhooks.v1.RedeliverWebhookResponse
@@ -452,7 +488,7 @@ export type RedeliverWebhookResponse = Message<"router.webhooks.v1.RedeliverWebh
  * Use `create(RedeliverWebhookResponseSchema)` to create a new message.
  */
 export const RedeliverWebhookResponseSchema: GenMessage<RedeliverWebhookResponse> = /*@__PURE__*/
-  messageDesc(file_router_webhooks_v1_webhooks, 14);
+  messageDesc(file_router_webhooks_v1_webhooks, 16);
 
 /**
  * @generated from enum router.webhooks.v1.WebhookState
@@ -520,6 +556,17 @@ export const WebhookService: GenService<{
     methodKind: "unary";
     input: typeof GetWebhookSettingsRequestSchema;
     output: typeof GetWebhookSettingsResponseSchema;
+  },
+  /**
+   * Checks an address as an event's url is checked, without a query of its name. Errors: invalid_value,
+   * url_not_allowed.
+   *
+   * @generated from rpc router.webhooks.v1.WebhookService.CheckWebhookUrl
+   */
+  checkWebhookUrl: {
+    methodKind: "unary";
+    input: typeof CheckWebhookUrlRequestSchema;
+    output: typeof CheckWebhookUrlResponseSchema;
   },
   /**
    * Changes the default address of an account or of a key. Errors: invalid_value, url_not_allowed.

@@ -1,0 +1,59 @@
+// AlertText is the sentence of an alert, for mails and the history, and the event of its webhook.
+import type { AlertKind } from "../alert-kind.ts";
+import type { AlertFacts } from "./alert-rules.ts";
+
+export interface WrittenAlert {
+  readonly kind: AlertKind;
+  readonly facts: AlertFacts;
+}
+
+export function sentenceOf({ kind, facts }: WrittenAlert): string {
+  switch (kind) {
+    case "low_balance":
+      return `The balance is ${dollars(facts["balance"])}, below ${dollars(facts["threshold"])}.`;
+    case "budget": {
+      const { key_name: name, percent, spent, spend_limit: limit } = facts;
+      return `The key "${name}" has spent ${percent} % of its budget: ${dollars(spent)} of ${dollars(limit)}.`;
+    }
+    case "failure_rate": {
+      const { failed, ended, threshold } = facts;
+      return `${failed} of the last ${ended} requests within an hour have failed; the threshold is ${threshold} %.`;
+    }
+    case "test":
+      return "This is a test. Alerts of this account arrive in this way.";
+  }
+}
+
+/** Cents, unless the last two of the four decimals are needed. */
+function dollars(usd: string | number | undefined): string {
+  return `$${String(usd).replace(/(\.\d\d)00$/, "$1")}`;
+}
+
+export function subjectOf(accountName: string, alerts: readonly WrittenAlert[]): string {
+  const [first] = alerts;
+  const what = alerts.length > 1 || first === undefined ? `${alerts.length} alerts` : TITLES[first.kind];
+  return `${what} · ${oneLine(accountName)}`;
+}
+
+const TITLES: Readonly<Record<AlertKind, string>> = {
+  low_balance: "Low balance",
+  budget: "Budget of a key",
+  failure_rate: "Failing requests",
+  test: "Test of alerts",
+};
+
+/** Type of the webhook's event. */
+export function eventTypeOf(kind: AlertKind): string {
+  return `alert.${kind}`;
+}
+
+/** A name of a person or account must not begin a new header or line of a mail. */
+function oneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
+}
+
+/** Text of a mail about several alerts. */
+export function mailText(accountName: string, alerts: readonly WrittenAlert[]): string {
+  const lines = alerts.map((alert) => `- ${oneLine(sentenceOf(alert))}`);
+  return `Alerts of the account "${oneLine(accountName)}":\n\n${lines.join("\n")}`;
+}
