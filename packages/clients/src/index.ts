@@ -1,5 +1,5 @@
-// The clients of services that other services call: batched billing, the log of text requests, the live copy of the
-// catalogue, and reports of the health of routes.
+// The clients of services that other services call: batched billing, the log of text requests, the records of the log, the
+// live copy of the catalogue, and reports of the health of routes.
 export {
   type Billing,
   type CaptureRequest,
@@ -16,6 +16,14 @@ export {
 } from "./billing.ts";
 export { type CatalogCopy, createCatalogCopy } from "./catalog-copy.ts";
 export {
+  explainedRecord,
+  GENERATION_KIND,
+  GENERATION_STATUS,
+  nameOf,
+  type PriceVersions,
+  requestRecord,
+} from "./request-record.ts";
+export {
   type AttemptResult,
   createRouteHealth,
   RouteCondition,
@@ -28,5 +36,4 @@ export {
   type TextLineInit,
   type TextLog,
   type TextLogEvents,
-  usageRecord,
 } from "./text-log.ts";

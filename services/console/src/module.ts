@@ -101,7 +101,6 @@ export const consoleModule = defineModule({
       billing,
       reports,
       media,
-      texts,
       catalog,
       catalogOperator: dial("catalog", CatalogOperatorService),
       routeHealth: dial("catalog", RouteHealthService),

@@ -2,10 +2,11 @@
 import type { KeyRecord, LedgerLine, RequestRecord } from "@gr/console-api";
 import { Badge, Stack, Table, Text } from "@mantine/core";
 import { call } from "../../api/console-client.ts";
-import { moneyText, requestMoneyText, signedMoneyText } from "../../parts/figures/figure-text.ts";
+import { moneyText, signedMoneyText } from "../../parts/figures/figure-text.ts";
 import { Time } from "../../parts/figures/figures.tsx";
 import { Empty } from "../../parts/lists/page-states.tsx";
 import { PagedRows } from "../../parts/lists/paged-rows.tsx";
+import { RequestCost } from "../../parts/lists/request-cost.tsx";
 import { RequestStatus } from "../../parts/lists/request-status.tsx";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
 
@@ -30,7 +31,7 @@ export function AccountRequests({ id }: { id: string }) {
 }
 
 function RequestRow({ of: request }: { of: RequestRecord }) {
-  const { id, model, error, created_at, charged, status } = request;
+  const { id, model, error, created_at } = request;
   return (
     <Table.Tr>
       <Table.Td>
@@ -51,11 +52,7 @@ function RequestRow({ of: request }: { of: RequestRecord }) {
         <Time at={created_at} isShort />
       </Table.Td>
       <Table.Td ta="right" className="figures">
-        {charged === null
-          ? "–"
-          : status !== "succeeded" && Number(charged) === 0
-            ? "Not charged"
-            : requestMoneyText(charged)}
+        <RequestCost of={request} />
       </Table.Td>
     </Table.Tr>
   );
