@@ -110,7 +110,7 @@ describe("files", () => {
 });
 
 describe("rooms", () => {
-  const domain = ["identity", "models", "text-upstream", "console-api"];
+  const domain = ["identity", "models", "text-upstream", "console-api", "request-record"];
   const layer: Record<string, readonly string[]> = {
     proto: [],
     money: [],
@@ -120,7 +120,8 @@ describe("rooms", () => {
     identity: ["proto", "money", "runtime"],
     models: ["proto", "money", "runtime"],
     "text-upstream": ["proto", "money", "runtime"],
-    "console-api": [],
+    "request-record": [],
+    "console-api": ["request-record"],
     clients: ["proto", "money", "runtime", ...domain],
     "paid-request": ["proto", "money", "runtime", ...domain, "clients"],
     simulator: ["money", "runtime"],

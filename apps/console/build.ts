@@ -19,6 +19,7 @@ const SOURCES = [
   "public",
   "src",
   "../../packages/console-api/src",
+  "../../packages/request-record/src",
 ];
 const BUILDS = join(HERE, "dist");
 const NAME = "web-";

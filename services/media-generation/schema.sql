@@ -38,6 +38,7 @@ CREATE TABLE generation (
   progress smallint /* percent that its provider has reported while it ran */,
   callback_url text /* address that receives the end of the job */,
   tokens jsonb,
+  attempts json /* ended attempts, oldest first; null if an older version ended the row */,
   CONSTRAINT generation_charge_credits_check CHECK (charge_credits >= 0),
   CONSTRAINT generation_check CHECK ((state = ANY (ARRAY['running'::text, 'unknown'::text])) = (finished_at IS NULL)),
   CONSTRAINT generation_check1 CHECK ((charge_credits IS NULL) = (finished_at IS NULL) AND (cost_pico_usd IS NULL) = (finished_at IS NULL)),

@@ -1,12 +1,11 @@
 // `npm run bench:logs` measures pages of a log of a million requests, half of them images and videos, half of them
-// text. Pages are the first, a middle and the last one, with filters that match many rows and almost none. One key is
+// text: each half alone, and both in one list. Pages are the first, a middle and the last one, with filters that match many rows and almost none. One key is
 // read over HTTP, the whole account over the RPCs of the console.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startPostgres } from "@gr/embedded";
-import { HoldState, TextLogService } from "@gr/proto/billing";
-import { GenerationStatus, MediaGenerationService } from "@gr/proto/media";
+import { GenerationKind, GenerationStatus, MediaGenerationService } from "@gr/proto/media";
 import { call } from "../e2e/http.ts";
 import { serviceOf } from "../e2e/operator.ts";
 import { type Router, startRouter } from "../e2e/topology.ts";
@@ -18,7 +17,10 @@ const EACH = Number(process.env["BENCH_LOG_LINES"] ?? 500_000);
 const ROUNDS = 7;
 const PAGE = 100;
 const YEAR_MS = 365 * 24 * 3_600_000;
-const LOGS = ["media", "text"] as const;
+const HOMES = ["media", "text"] as const;
+type Home = (typeof HOMES)[number];
+/** all: both homes in one list. */
+const LOGS = [...HOMES, "all"] as const;
 type Log = (typeof LOGS)[number];
 
 interface Filter {
@@ -45,7 +47,7 @@ function overHttp(router: Router): Ask {
   return async (log, { model, status: wanted, createdBefore }, after) => {
     const query = new URLSearchParams({
       limit: String(PAGE),
-      ...(log === "text" ? { kind: "text" } : {}),
+      ...(log === "all" ? {} : { kind: log }),
       ...(model === undefined ? {} : { model }),
       ...(wanted === undefined ? {} : { status: wanted }),
       ...(createdBefore === undefined ? {} : { created_before: new Date(createdBefore).toISOString() }),
@@ -59,20 +61,15 @@ function overHttp(router: Router): Ask {
 
 async function overRpc({ dataDir }: Router, { accountId }: LogOwner): Promise<Ask> {
   const media = await serviceOf(dataDir, "media-generation", MediaGenerationService);
-  const texts = await serviceOf(dataDir, "billing", TextLogService);
   return async (log, { model = "", status: wanted, createdBefore }, after) => {
-    const asked = { accountId, model, after, limit: PAGE };
-    const before = createdBefore === undefined ? undefined : BigInt(createdBefore);
-    if (log === "media") {
-      const { FAILED, RUNNING, UNSPECIFIED } = GenerationStatus;
-      const status = wanted === undefined ? UNSPECIFIED : { failed: FAILED, running: RUNNING }[wanted];
-      const time = before === undefined ? {} : { createdBefore: before };
-      return (await media.listGenerations({ ...asked, status, ...time })).generations.length;
-    }
-    const { RELEASED, OPEN, UNSPECIFIED } = HoldState;
-    const state = wanted === undefined ? UNSPECIFIED : { failed: RELEASED, running: OPEN }[wanted];
-    const time = before === undefined ? {} : { beganBefore: before };
-    return (await texts.listTexts({ ...asked, state, ...time })).texts.length;
+    const { FAILED, RUNNING, UNSPECIFIED } = GenerationStatus;
+    const { generations } = await media.listGenerations({
+      ...{ accountId, model, after, limit: PAGE, texts: log === "all" },
+      ...(log === "text" ? { kind: GenerationKind.TEXT } : {}),
+      status: wanted === undefined ? UNSPECIFIED : { failed: FAILED, running: RUNNING }[wanted],
+      ...(createdBefore === undefined ? {} : { createdBefore: BigInt(createdBefore) }),
+    });
+    return generations.length;
   };
 }
 
@@ -113,12 +110,13 @@ try {
     const owner = { accountId: router.accountId, keyId: body.api_key.id };
     await fillLogs(postgres.url, owner, EACH);
     const lines = Math.floor(EACH * (4 / 5) * (2 / 3));
-    const places = async (log: Log) => [
+    const places = async (log: Home) => [
       "",
       await entryAt(postgres.url, log, owner, Math.floor(lines / 2)),
       await entryAt(postgres.url, log, owner, lines - 2 * PAGE),
     ];
-    const all = { media: await places("media"), text: await places("text") };
+    const media = await places("media");
+    const all = { media, text: await places("text"), all: media };
     process.stdout.write(await compare("One key, GET /v1/generations", overHttp(router), all));
     process.stdout.write(await compare("The account, over RPC", await overRpc(router, owner), all));
   } finally {

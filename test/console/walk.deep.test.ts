@@ -57,7 +57,7 @@ describe("the first day", () => {
     await picture.waitFor();
     expect(await picture.evaluate(widthOf)).toBe(1024);
     await picture.click();
-    await page.getByText("Open in the playground").waitFor();
+    await page.getByText("Open in Playground").waitFor();
     await page.getByText("Cost breakdown").waitFor();
     await at.shoot("generation");
     expect(await at.findings("generation")).toEqual([]);
@@ -157,7 +157,7 @@ describe("the first day", () => {
     const charge = await page.getByTestId("answer-charge").filter({ hasText: "$" }).textContent();
     await at.shoot("playground-text");
     // Its line is written a moment after its end.
-    const row = page.getByRole("button", { name: /^Chat, / });
+    const row = page.getByRole("link", { name: "Chat", exact: true });
     for (let seen = 0; seen === 0; seen = await row.count()) await at.to("logs?kind=text");
     await at.to("logs");
     await row.click();
@@ -217,7 +217,7 @@ describe("the first day", () => {
     const row = page.getByRole("row").filter({ hasText: "A stuck film" });
     await row.getByText("running").waitFor();
     await at.to("logs?view=gallery");
-    await page.getByRole("button", { name: "A stuck film, runs" }).waitFor();
+    await page.getByRole("button", { name: "A stuck film, running" }).waitFor();
     // From here on no click reaches the page.
     const done = await make("sandbox/video", "A short film");
     expect([stuck.status, done.status]).toEqual([202, 202]);

@@ -474,19 +474,17 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
       expect(log.data).toMatchObject([
         {
           id: lines[0].request_id,
-          key_id: "web_token",
+          api_key_id: router.accountId,
           status: "succeeded",
           progress: null,
-          preview_urls: [expect.stringMatching(/^http.*\.preview\.webp$/)],
-          is_deleted: false,
-          is_expired: false,
-          parameters: { prompt: "a kite" },
+          data: [{ thumbnail_url: expect.stringMatching(/^http.*\.preview\.webp$/) }],
+          deleted: false,
+          expired: false,
+          request: { prompt: "a kite" },
         },
       ]);
       const rest = (await owner.get(of(`requests?after=${log.next}&status=succeeded&kind=image`))).body;
-      expect(rest.data.map(({ charged }: { charged: string }) => charged)).toEqual([
-        formatCredits(creditsOf(String(response.body.cost))),
-      ]);
+      expect(rest.data.map(({ cost }: { cost: number }) => cost)).toEqual([response.body.cost]);
       const elsewhere = (await stranger.get(`accounts/${strangersAccount}/requests`)).body;
       expect(elsewhere).toEqual({ data: [], next: null });
     });
@@ -505,7 +503,7 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
       expect([all.data[0].id, all.data[1].id]).toEqual([later.headers.get("x-request-id"), id]);
       expect(all.data[1]).toMatchObject({
         ...{ model: "sandbox/chat", status: "succeeded", api: "chat", stream: false, user: "anna" },
-        charged: formatCredits(creditsOf(String(chat.body.cost))),
+        cost: chat.body.cost,
         usage: { input_tokens: chat.body.usage.prompt_tokens, tool_calls: {} },
         attempts: [{ outcome: "delivered" }],
       });
@@ -520,7 +518,7 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
       expect(paged).toEqual(all.data);
       const idsOf = async (query: string) =>
         (await owner.get(of(`requests?${query}`))).body.data.map(({ id: each }: { id: string }) => each);
-      const [key, today] = [all.data[1].key_id, all.data[1].created_at.slice(0, 10)];
+      const [key, today] = [all.data[1].api_key_id, all.data[1].created_at.slice(0, 10)];
       for (const query of ["kind=text", "model=sandbox/chat", `kind=text&key_id=${key}&status=succeeded`]) {
         expect([query, await idsOf(query)]).toEqual([query, [id]]);
       }
@@ -529,15 +527,19 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
       for (const query of ["kind=text&status=blocked", "kind=text&key_id=web_token", "to=2020-01-01"]) {
         expect([query, await idsOf(query)]).toEqual([query, []]);
       }
-      const whole = (await owner.get(of(`requests/${id}`))).body;
-      expect(whole.request).toEqual(all.data[1]);
-      expect(whole.price).toMatchObject({
+      const { price, unit_prices: prices, ...whole } = (await owner.get(of(`requests/${id}`))).body;
+      expect({ ...whole, unit_prices: null }).toEqual(all.data[1]);
+      expect(prices).toMatchObject({ input_tokens: "0.0000005" });
+      // The API shows the same record.
+      const { body: record } = await call(router, "GET", `/v1/generations/${id}`);
+      expect(record).toEqual({ ...whole, price, unit_prices: prices });
+      expect(price).toMatchObject({
         lines: [
           { unit: "input_tokens", count: String(chat.body.usage.prompt_tokens), unit_price: "0.0000005" },
           { unit: "output_tokens", unit_price: "0.0000015" },
         ],
         adjustments: [{ reason: "rounded_up" }],
-        charged: all.data[1].charged,
+        charged: formatCredits(creditsOf(String(chat.body.cost))),
       });
       const bad = await owner.get(of("requests?after=x"));
       expect([bad.status, bad.body.error.param]).toEqual([400, "after"]);
@@ -561,7 +563,8 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
       expect([removed.status, removed.body]).toEqual([200, { is_given_up: false }]);
       expect((await fetch(url)).status).toBe(404);
       expect((await viewer.get(of(`requests/${id}`))).body).toMatchObject({
-        request: { is_deleted: true, urls: [], parameters: { prompt: null }, status: "succeeded" },
+        ...{ deleted: true, data: [], status: "succeeded" },
+        request: { n: 1 },
         price: {
           lines: [{ unit: "image", count: "1" }],
           charged: formatCredits(creditsOf(String(response.body.cost))),

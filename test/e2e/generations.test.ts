@@ -36,7 +36,9 @@ describe.each(topologiesByDepth)("the log of generations (%s)", (topology) => {
     expect([file.status, file.headers.get("content-type")]).toEqual([200, "video/mp4"]);
     await file.arrayBuffer();
     const list = await call(router, "GET", "/v1/generations?kind=video&limit=1");
-    expect(list.body).toMatchObject({ object: "list", data: [entry], has_more: false, last_id: entry.id });
+    const { price, ...listed } = entry;
+    expect(price).toMatchObject({ charged: entry.cost.toFixed(4), lines: [{ unit: "second" }] });
+    expect(list.body).toMatchObject({ object: "list", data: [listed], has_more: false, last_id: entry.id });
 
     const minted = { key: router.managementKey, body: { name: "another" } };
     const { key: foreign } = (await call(router, "POST", "/v1/api-keys", minted)).body;
@@ -72,8 +74,16 @@ describe.each(topologiesByDepth)("the log of generations (%s)", (topology) => {
       attempts: [{ outcome: "delivered", model: "sandbox/chat" }],
     });
     expect(JSON.stringify(entry)).not.toContain("lighthouse");
+    expect(entry.price).toMatchObject({ charged: entry.cost.toFixed(4), lines: [{}, {}] });
     const list = await call(router, "GET", "/v1/generations?kind=text");
     expect(list.body).toMatchObject({ data: [{ id, cost: entry.cost }], has_more: false });
+    const image = { body: { model: "sandbox/image", prompt: "a kite" } };
+    const { headers } = await call(router, "POST", "/v1/compat/images/generations", image);
+    const all = (await call(router, "GET", "/v1/generations?limit=2")).body;
+    expect(all.data.map(({ kind }: { kind: string }) => kind)).toEqual(["image", "text"]);
+    expect(all.first_id).toBe(headers.get("x-request-id"));
+    const next = (await call(router, "GET", `/v1/generations?limit=1&after=${all.first_id}`)).body;
+    expect(next.data).toEqual([all.data[1]]);
     const minted = { key: router.managementKey, body: { name: "yet another" } };
     const { key: foreign } = (await call(router, "POST", "/v1/api-keys", minted)).body;
     expect((await look(foreign)).status).toBe(404);

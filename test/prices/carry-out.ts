@@ -108,6 +108,7 @@ export async function carryOut(
     request: { n: count, ...priced.shape, output_format: format, response_format: wanted.responseFormat },
     outputs: Array.from({ length: count }, (_, index) => `${id}-${index}`),
     asynchronous: false,
+    attempts: [],
     createdAt: 0,
     deadlineAt: 2 * LIMIT_MS,
   };

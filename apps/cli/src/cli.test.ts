@@ -7,6 +7,7 @@ import { isWellFormedKey } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
 import { DepositStatus, HoldState, SpendPeriod } from "@gr/proto/billing";
 import { ModelKind, TextImportState } from "@gr/proto/catalog";
+import { GenerationKind, GenerationStatus } from "@gr/proto/media";
 import { freePort } from "@gr/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import {
@@ -323,6 +324,41 @@ test("credits are shown exactly, by key", async () => {
   const { out } = await router.cli("credits", "show", "--account", "a");
   expect(out).toMatch(/remaining +-0\.0025/);
   expect(out).toMatch(/s1 +CI +yes +10\.0025 +12 +5\.0000 +day +0\.0025 +never/);
+});
+
+test("requests of all kinds are listed as asked, and one is shown with its price", async () => {
+  const [imageId, textId] = [randomUUID(), randomUUID()];
+  const common = { keyId: "s1", status: GenerationStatus.SUCCEEDED, createdAt: 1_000n, provider: "fal" };
+  router.peers.log = {
+    generations: [
+      {
+        ...{ ...common, id: imageId, kind: GenerationKind.IMAGE, model: "sandbox/image", finishedAt: 3_500n },
+        ...{ chargedCredits: 100n, urls: ["https://x/a.webp"], parameters: { prompt: "a kite", count: 1 } },
+      },
+      { ...{ ...common, id: textId, kind: GenerationKind.TEXT, model: "sandbox/chat" }, text: {} },
+    ],
+    hasMore: true,
+  };
+  const before = randomUUID();
+  const { requests, has_more } = await router.json(
+    ...["request", "list", "--account", "a", "--kind", "image", "--limit", "5", "--after", before],
+  );
+  expect(has_more).toBe(true);
+  expect(requests).toMatchObject([
+    { id: imageId, kind: "image", cost: 0.01, latency: 2_500, data: [{ url: "https://x/a.webp" }] },
+    { id: textId, kind: "text", request: {}, data: [] },
+  ]);
+  const asked = { accountId: "a", kind: GenerationKind.IMAGE, texts: false, limit: 5, after: before };
+  expect(router.peers.logRequests.at(-1)).toMatchObject(asked);
+  expect((await router.cli("request", "list", "--account", "a")).out).toMatch(
+    new RegExp(`${imageId} .*image +succeeded +sandbox/image +fal +2500 +0\\.01[\\s\\S]*--after ${textId}`),
+  );
+  expect(router.peers.logRequests.at(-1)).toMatchObject({ kind: 0, texts: true });
+  expect(await router.json("request", "show", imageId, "--account", "a")).toMatchObject({
+    id: imageId,
+    price: { charged: "0.0100" },
+  });
+  expect((await router.cli("request", "show", randomUUID(), "--account", "a")).code).toBe(1);
 });
 
 test("holds are listed as asked", async () => {

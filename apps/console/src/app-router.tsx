@@ -141,7 +141,9 @@ const logs = createRoute({
   getParentRoute: () => account,
   path: "logs",
   component: lazyRouteComponent(() => import("./pages/logs/logs.tsx"), "Logs"),
-  validateSearch: searchOf("request", "view", "kind", "model", "status", "key_id", "from", "to"),
+  validateSearch: searchOf(
+    ...(["request", "view", "kind", "model", "status", "key_id", "range", "from", "to"] as const),
+  ),
   staticData: { title: "Logs" },
 });
 const playground = createRoute({

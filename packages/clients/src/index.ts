@@ -1,5 +1,5 @@
-// The clients of services that other services call: batched billing, the log of text requests, and the live copy of the
-// catalogue.
+// The clients of services that other services call: batched billing, the log of text requests, the records of the log, and
+// the live copy of the catalogue.
 export {
   type Billing,
   type CaptureRequest,
@@ -16,10 +16,17 @@ export {
 } from "./billing.ts";
 export { type CatalogCopy, createCatalogCopy } from "./catalog-copy.ts";
 export {
+  explainedRecord,
+  GENERATION_KIND,
+  GENERATION_STATUS,
+  nameOf,
+  type PriceVersions,
+  requestRecord,
+} from "./request-record.ts";
+export {
   createTextLog,
   TextApi,
   type TextLineInit,
   type TextLog,
   type TextLogEvents,
-  usageRecord,
 } from "./text-log.ts";

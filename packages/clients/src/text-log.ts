@@ -1,7 +1,7 @@
 // TextLog writes the log of text requests: lines gather and are sent together, and no caller waits for them.
 // Money does not depend on a line, so lines that repeatedly fail are counted and dropped.
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { TextApi, type TextLineSchema, type TextLogService, type TextUsage } from "@gr/proto/billing";
+import { TextApi, type TextLineSchema, type TextLogService } from "@gr/proto/billing";
 import { type ServiceClient, startRounds, type Timer } from "@gr/runtime";
 
 export { TextApi };
@@ -67,22 +67,5 @@ export function createTextLog(
       await stopRounds?.();
       await write().catch((error) => events.lost(waiting.length, error));
     },
-  };
-}
-
-/** Returns the metered usage in the form that accounts see. */
-export function usageRecord(usage: TextUsage) {
-  const calls = Object.entries(usage.toolCalls).map(([call, count]) => [call, Number(count)]);
-  return {
-    input_tokens: Number(usage.inputTokens),
-    output_tokens: Number(usage.outputTokens),
-    cached_input_tokens: Number(usage.cachedInputTokens),
-    cache_write_tokens: Number(usage.cacheWriteTokens),
-    image_input_tokens: Number(usage.imageInputTokens),
-    audio_input_tokens: Number(usage.audioInputTokens),
-    reasoning_tokens: Number(usage.reasoningTokens),
-    image_output_tokens: Number(usage.imageOutputTokens),
-    audio_output_tokens: Number(usage.audioOutputTokens),
-    tool_calls: Object.fromEntries(calls),
   };
 }

@@ -218,7 +218,7 @@ const accountRoutes = routes({
     path: "/console/api/accounts/:account/requests/:id",
     access: "viewer",
     summary: "One request, and the lines of its charge",
-    answer: requests.wholeRequest,
+    answer: requests.requestRecord,
   },
   removeMedia: {
     method: "DELETE",

@@ -1,5 +1,5 @@
 // Dependencies of all console handlers; module.ts creates them once.
-import type { BillingReportService, BillingService, TextLogService } from "@gr/proto/billing";
+import type { BillingReportService, BillingService } from "@gr/proto/billing";
 import type { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import type { KeysService } from "@gr/proto/keys";
 import type { MediaGenerationService } from "@gr/proto/media";
@@ -41,7 +41,6 @@ export interface ConsoleDeps {
   readonly billing: ServiceClient<typeof BillingService>;
   readonly reports: ServiceClient<typeof BillingReportService>;
   readonly media: ServiceClient<typeof MediaGenerationService>;
-  readonly texts: ServiceClient<typeof TextLogService>;
   readonly catalog: ServiceClient<typeof CatalogService>;
   readonly catalogOperator: ServiceClient<typeof CatalogOperatorService>;
   readonly modelKinds: ModelKinds;

@@ -100,7 +100,6 @@ export const consoleModule = defineModule({
       billing,
       reports,
       media,
-      texts,
       catalog,
       catalogOperator: dial("catalog", CatalogOperatorService),
       modelKinds: createModelKinds(catalog, clock),

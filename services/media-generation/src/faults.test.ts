@@ -426,6 +426,12 @@ describe("a model with two providers", () => {
         expect(movesOf(media.billing)).toEqual(["place", "nextAttempt", "capture"]);
         expect(onlyHold(media)).toMatchObject({ provider: "second", chargedCredits: 100n, costPicoUsd: 7n });
         expect(await media.row()).toMatchObject({ provider: "second", state: "succeeded" });
+        const { body: entry } = await media.logged(answer.headers.get("x-request-id"));
+        expect(entry.provider).toBe("second");
+        expect(entry.attempts).toMatchObject([
+          { provider: "first", outcome: kind },
+          { provider: "second", outcome: "delivered" },
+        ]);
       } finally {
         await media.stop();
       }
@@ -444,6 +450,8 @@ describe("a model with two providers", () => {
       expect(answer.status).toBeGreaterThanOrEqual(400);
       expect(movesOf(media.billing)).not.toContain("nextAttempt");
       expect(onlyHold(media)).toMatchObject({ provider: "first", chargedCredits: 0n });
+      const { body: entry } = await media.logged(answer.headers.get("x-request-id"));
+      expect(entry.attempts).toMatchObject([{ provider: "first", outcome: kind }]);
     } finally {
       await media.stop();
     }

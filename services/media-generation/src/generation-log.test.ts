@@ -72,12 +72,21 @@ describe("a text request, as billing keeps it,", () => {
     });
   });
 
-  test("is not among the images and videos, but in the list of its kind", async () => {
+  test("is in the list of all kinds and in that of its kind, with the fields of an image", async () => {
     const idsOf = async (query: string, key = caller.keyId) =>
       (await list(query, key)).body.data.map((entry: { id: string }) => entry.id);
     expect(await idsOf("kind=text")).toContain(id);
-    expect(await idsOf("limit=100")).not.toContain(id);
+    expect(await idsOf("limit=100")).toContain(id);
+    expect(await idsOf("kind=media&limit=100")).not.toContain(id);
     expect(await idsOf("kind=text&status=blocked")).toEqual([]);
+    const { body } = await list("kind=text", caller.keyId);
+    expect(body.data[0]).toMatchObject({
+      data: [],
+      request: {},
+      progress: null,
+      deleted: false,
+      expired: false,
+    });
   });
 
   test("is in the list of its type, too: type means the same as kind", async () => {
@@ -130,6 +139,19 @@ describe("what was answered is in the log under its request's id", () => {
       deleted: false,
       expired: false,
       progress: null,
+      api_key_id: caller.keyId,
+      provider: "openai",
+      attempts: [
+        { provider: "openai", model: expect.any(String), outcome: "delivered", latency: expect.any(Number) },
+      ],
+      timing: {
+        queued: expect.any(Number),
+        first_byte: null,
+        made: expect.any(Number),
+        stored: body.latency,
+      },
+      price_version: expect.any(String),
+      price: expect.objectContaining({ charged: "0.0200" }),
     });
     expect(Math.floor(Date.parse(entry.finished_at) / 1_000)).toBe(body.created);
   });
@@ -227,6 +249,45 @@ describe("pages", () => {
   ])("?%s is refused, and the parameter named", async (query, param) => {
     const { status, body } = await list(query, key);
     expect([status, body.error]).toMatchObject([400, { type: "invalid_request_error", param }]);
+  });
+
+  test("of all kinds have each request once, in one order, with the id of any of them as cursor", async () => {
+    const both = "key-of-both-homes";
+    const textId = (n: number) => id(n).replace("-4000-", "-7000-");
+    const minute = (n: number) => `2026-01-01T00:01:0${n}.000Z`;
+    for (const [n, at] of [
+      [60, 4],
+      [61, 3],
+      [62, 3],
+      [63, 1],
+    ] as const) {
+      await insertEntry(media.db, caller.accountId, { id: id(n), keyId: both, createdAt: minute(at) });
+    }
+    for (const [n, at] of [
+      [60, 5],
+      [61, 3],
+      [62, 2],
+      [63, 2],
+      [64, 1],
+    ] as const) {
+      const { accountId } = caller;
+      const line = { accountId, spenderId: both, model: "sandbox/chat", api: TextApi.CHAT };
+      const beganAt = BigInt(Date.parse(minute(at)));
+      media.billing.textLines.push(create(TextLineSchema, { ...line, requestId: textId(n), beganAt }));
+    }
+    const newest = [
+      ...[textId(60), id(60), textId(61), id(62), id(61)],
+      ...[textId(63), textId(62), textId(64), id(63)],
+    ];
+    for (const limit of [1, 2, 4, 9]) {
+      const seen: string[] = [];
+      for (let after = "", more = true; more; after = `&after=${seen.at(-1)}`) {
+        const { body } = await list(`limit=${limit}${after}`, both);
+        seen.push(...body.data.map((entry: { id: string }) => entry.id));
+        more = body.has_more;
+      }
+      expect([limit, seen]).toEqual([limit, newest]);
+    }
   });
 
   test("of another key have none of it, and cannot be entered through it", async () => {

@@ -129,13 +129,14 @@ export function defineMediaGeneration(providersOf: typeof createProviders): Modu
         });
         const publicBaseUrl = config.PUBLIC_BASE_URL;
         const generationLog = createLogStore(pool);
+        const texts = dial("billing", TextLogService);
         const webhooks = createWebhooks(pool, webhookOutbound, { log, metrics, clock });
         const rest = mediaGenerationRest({
           ...parts,
           ...webhooks,
           billing,
           generationLog,
-          texts: dial("billing", TextLogService),
+          texts,
           prices: dial("catalog", CatalogOperatorService),
           requests,
           work,
@@ -158,7 +159,7 @@ export function defineMediaGeneration(providersOf: typeof createProviders): Modu
         const retention = createRetentionStore(pool);
         const days = config.MEDIA_RETENTION_DAYS;
         const rpc = mediaGenerationRpc({
-          ...{ storage, events, work, generationLog, publicBaseUrl, clock },
+          ...{ storage, events, work, generationLog, texts, publicBaseUrl, clock },
           ...webhooks,
           ...{ retention, retentionDays: days, losses: requests.losses },
         });

@@ -1,4 +1,5 @@
 // The public routes of media generation: image and video requests, their log, and the hosted media.
+import { explainedRecord } from "@gr/clients";
 import { normalKey, type Principal } from "@gr/identity";
 import {
   claimOf,
@@ -9,6 +10,7 @@ import {
   rulesOfPaidBodies,
 } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
+import { generationRecord } from "@gr/request-record";
 import {
   allowanceOf,
   type BodyRules,
@@ -26,7 +28,7 @@ import { sendText } from "./answer/send-text.ts";
 import type { GenerationEvents } from "./generation/events.ts";
 import type { MediaWork } from "./generation/media-work.ts";
 import { contentOf, INPUT_FIELDS, inputSources, MAX_PICTURE_BYTES } from "./inputs/input-sources.ts";
-import { generationAnswer, generationSchema } from "./log/log-answer.ts";
+import { messageOf } from "./log/log-message.ts";
 import { readEntry } from "./log/log-query.ts";
 import { LOG_PATH, type LogDeps, logRoutes } from "./log/log-routes.ts";
 import type { LogStore } from "./log/log-store.ts";
@@ -113,7 +115,7 @@ function generationRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, 
       },
       202: {
         description: `The work has begun, as requested by Prefer: ${RESPOND_ASYNC}; the Location header has its address in the log`,
-        schema: generationSchema,
+        schema: generationRecord,
         headers: {
           Location: "Address of the generation in the log",
           "Retry-After": "Seconds after which a look at it is worth the request",
@@ -295,17 +297,17 @@ async function sendFinished({ answer, replayed }: FinishedAnswer, reply: Fastify
 }
 
 async function accept(
-  { generationLog, publicBaseUrl }: RestDeps,
+  { generationLog, publicBaseUrl, prices }: RestDeps,
   caller: Principal,
   { id, repeated }: Accepted,
   reply: FastifyReply,
 ): Promise<object> {
-  const entry = generationAnswer(await readEntry(generationLog, caller, id), publicBaseUrl);
+  const entry = await readEntry(generationLog, caller, id);
   reply
     .status(202)
     .header("location", `${LOG_PATH}/${id}`)
     .header("retry-after", LOOK_AFTER_SECONDS[entry.kind])
     .header("preference-applied", RESPOND_ASYNC);
   if (repeated) reply.header("idempotency-replayed", "true");
-  return entry;
+  return explainedRecord(messageOf(entry, publicBaseUrl), prices);
 }

@@ -10,7 +10,7 @@ export { type MediaLimits, MediaWork } from "./generation/media-work.ts";
 export { MemoryPlaces } from "./generation/memory-places.ts";
 export { type GenerationStore, LEFT } from "./generation/store.ts";
 export type { CleanPicture } from "./inputs/clean-picture.ts";
-export type { LogEntry, Status } from "./log/log-entry.ts";
+export type { LogEntry } from "./log/log-entry.ts";
 export { readEntry } from "./log/log-query.ts";
 export type { LogStore } from "./log/log-store.ts";
 export { type RemovalDeps, removeContent } from "./log/remove-content.ts";

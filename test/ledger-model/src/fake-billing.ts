@@ -220,15 +220,21 @@ export class FakeBilling {
       this.textLines.filter(
         (line) => line.accountId === accountId && (spenderId === "" || line.spenderId === spenderId),
       );
+    /** Begin and id, as text that sorts like both. */
+    const placeOf = ({ beganAt, requestId }: Pick<TextLine, "beganAt" | "requestId">) =>
+      `${beganAt.toString().padStart(16, "0")} ${requestId}`;
     return implement(TextLogService, {
       writeTexts: async ({ lines }) => {
         this.textLines.push(...lines);
         return {};
       },
-      listTexts: async ({ accountId, spenderId }) => ({
-        texts: linesOf(accountId, spenderId).toReversed().map(textOf),
-        hasMore: false,
-      }),
+      listTexts: async ({ accountId, spenderId, model, before, limit }) => {
+        const all = linesOf(accountId, spenderId).filter((line) => model === "" || line.model === model);
+        const sorted = all.toSorted((one, other) => (placeOf(one) < placeOf(other) ? 1 : -1));
+        const place = before && placeOf(before);
+        const rest = sorted.filter((line) => place === undefined || placeOf(line) < place);
+        return { texts: rest.slice(0, limit).map(textOf), hasMore: rest.length > limit };
+      },
       findText: async ({ accountId, spenderId, requestId }) => {
         const line = linesOf(accountId, spenderId).find((one) => one.requestId === requestId);
         return line === undefined ? {} : { text: textOf(line) };

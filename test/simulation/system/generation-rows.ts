@@ -10,7 +10,6 @@ import {
   type LogStore,
   REFUSED,
   type State,
-  type Status,
 } from "@gr/media-generation/simulated";
 import { present } from "../books/audit.ts";
 import { numberOf } from "../ledger/ids.ts";
@@ -122,7 +121,7 @@ export class GenerationTable {
           }
           return row.operations !== null;
         }),
-      finish: (id, ending, finishedAt, made) =>
+      finish: ({ id }, ending, finishedAt, made) =>
         run(() => {
           const row = open(id);
           if (row === undefined) return undefined;
@@ -222,6 +221,8 @@ function entryOf(row: Row): LogEntry {
     error: undefined,
     isAccepted: false,
     progress: undefined,
+    provider: row.route.provider,
+    attempts: order.attempts,
     priceVersion: order.priceVersion,
     price: order.price,
     charge: status === "running" ? undefined : charge,
@@ -232,7 +233,7 @@ function entryOf(row: Row): LogEntry {
   };
 }
 
-function statusOf({ state, booked, told }: Row): Status {
+function statusOf({ state, booked, told }: Row): LogEntry["status"] {
   if (state === "succeeded") return booked ? "succeeded" : "running";
   if (state === "running" || (state === "unknown" && told === undefined)) return "running";
   if (state === "blocked") return "blocked";

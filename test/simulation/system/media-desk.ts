@@ -259,6 +259,7 @@ function mediaOrderOf(life: Life, request: Request, madeAt: number): MediaOrder 
     outputs: ephemeral ? [] : Array.from({ length: n }, (_, index) => `media-${hold}-${index + 1}`),
     asynchronous,
     hasSeveralBills: n > 1,
+    attempts: [],
     createdAt: life.now(),
   };
 }

@@ -20,7 +20,11 @@ import {
   TextImportState,
 } from "@gr/proto/catalog";
 import type { ClosedRoute } from "@gr/proto/losses";
-import { MediaGenerationService } from "@gr/proto/media";
+import {
+  type ListGenerationsRequest,
+  type ListGenerationsResponseSchema,
+  MediaGenerationService,
+} from "@gr/proto/media";
 import { TextProxyService } from "@gr/proto/text";
 import { defineModule, implement, type Module } from "@gr/runtime";
 import { z } from "zod";
@@ -36,6 +40,8 @@ export interface FakePeers {
   readonly deposits: PutDepositRequest[];
   readonly adjustments: PutAdjustmentRequest[];
   readonly holdRequests: ListHoldsRequest[];
+  readonly logRequests: ListGenerationsRequest[];
+  log: MessageInitShape<typeof ListGenerationsResponseSchema>;
   credits: MessageInitShape<typeof GetCreditsResponseSchema>;
   holds: MessageInitShape<typeof ListHoldsResponseSchema>;
   ledger: MessageInitShape<typeof VerifyLedgerResponseSchema>;
@@ -71,6 +77,8 @@ export function createFakePeers(): FakePeers {
     deposits: [],
     adjustments: [],
     holdRequests: [],
+    logRequests: [],
+    log: {},
     credits: {},
     holds: {},
     ledger: { chargedCostPicoUsd: "0", lostCostPicoUsd: "0" },
@@ -150,8 +158,14 @@ export function createFakePeers(): FakePeers {
   });
   const [files, lines] = [termsOf(30), termsOf(90)];
   const media = implement(MediaGenerationService, {
-    listGenerations: unused,
-    findGeneration: unused,
+    listGenerations: async (request) => {
+      peers.logRequests.push(request);
+      return peers.log;
+    },
+    findGeneration: async ({ id }) => {
+      const generation = peers.log.generations?.find((each) => each.id === id);
+      return generation === undefined ? {} : { generation };
+    },
     removeGeneration: unused,
     getMediaRetention: files.get,
     setMediaRetention: files.set,

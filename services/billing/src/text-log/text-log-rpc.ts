@@ -7,6 +7,7 @@ import {
   TextApi,
   type TextLine as TextLineMessage,
   TextLogService,
+  type TextPlace,
   type TextSchema,
   type TextUsage as TextUsageMessage,
 } from "@gr/proto/billing";
@@ -82,7 +83,7 @@ function optionalUuid(field: string, value: string): string | undefined {
 }
 
 async function readFilter(store: TextLogStore, request: ListTextsRequest): Promise<TextFilter> {
-  const { accountId, spenderId, model, state, beganAfter, beganBefore, after, limit: most } = request;
+  const { accountId, spenderId, model, state, beganAfter, beganBefore, before, after, limit: most } = request;
   const account = uuid("account_id", accountId);
   const moment = (field: string, value: bigint | undefined) =>
     value === undefined ? undefined : new Date(Number(instant(field, value)));
@@ -93,13 +94,21 @@ async function readFilter(store: TextLogStore, request: ListTextsRequest): Promi
     state: state === HoldState.UNSPECIFIED ? undefined : holdStateOf("state", state),
     beganAfter: moment("began_after", beganAfter),
     beganBefore: moment("began_before", beganBefore),
-    before: after === "" ? undefined : await lineOf(store, account, uuid("after", after)),
+    before: before === undefined ? await placeOf(store, account, after) : readPlace(before),
     limit: limit("limit", most),
   };
 }
 
-async function lineOf(store: TextLogStore, accountId: string, id: string): Promise<TextLine> {
-  const found = await reaching(store.find(accountId, id));
+function readPlace({ beganAt, requestId }: TextPlace): TextFilter["before"] {
+  return {
+    beganAt: new Date(Number(instant("before.began_at", beganAt))),
+    id: uuid("before.request_id", requestId),
+  };
+}
+
+async function placeOf(store: TextLogStore, accountId: string, id: string): Promise<TextFilter["before"]> {
+  if (id === "") return undefined;
+  const found = await reaching(store.find(accountId, uuid("after", id)));
   if (found?.line === undefined) throw invalid("after", "It must be the id of a request of this list");
   return found.line;
 }

@@ -54,7 +54,7 @@ export class GenerationRecord implements RequestRecord<MediaKinds> {
   }
 
   next(order: MediaOrder, route: Route): Promise<boolean> {
-    return this.#options.store.reroute(order.id, route);
+    return this.#options.store.reroute(order.id, route, order.attempts);
   }
 
   async end(
@@ -64,7 +64,7 @@ export class GenerationRecord implements RequestRecord<MediaKinds> {
   ): Promise<"recorded" | "passed"> {
     const { store, clock } = this.#options;
     const finishedAt = product?.finishedAt ?? clock.now();
-    const ended = await store.finish(order.id, ending, finishedAt, product).catch((error: unknown) => {
+    const ended = await store.finish(order, ending, finishedAt, product).catch((error: unknown) => {
       if (product !== undefined && this.#unrecorded.size < MOST_UNRECORDED)
         this.#unrecorded.set(order.id, order);
       throw error;
@@ -77,8 +77,8 @@ export class GenerationRecord implements RequestRecord<MediaKinds> {
     return "passed";
   }
 
-  async keepOpen({ id }: MediaOrder, why: string, message: string): Promise<"recorded" | "passed"> {
-    const resumable = await this.#options.store.markUnknown(id, why, message);
+  async keepOpen({ id, attempts }: MediaOrder, why: string, message: string): Promise<"recorded" | "passed"> {
+    const resumable = await this.#options.store.markUnknown(id, why, message, attempts);
     return resumable === false ? "recorded" : "passed";
   }
 

@@ -19,6 +19,17 @@ export interface GenerationRequest extends Shape {
   readonly response_format: ResponseFormat;
 }
 
+/** An ended attempt, as the log has it. Times are whole milliseconds. */
+export interface AttemptTrace extends Route {
+  /** One word: delivered, or the reason of the failure. */
+  readonly outcome: string;
+  /** From the creation of the order to the begin of the attempt. */
+  readonly beganMs: number;
+  readonly tookMs: number;
+  /** From the begin until the last of its jobs succeeded; absent if none did. */
+  readonly madeMs?: number;
+}
+
 export interface MediaOrder extends Order {
   readonly kind: JobKind;
   readonly request: GenerationRequest;
@@ -36,6 +47,8 @@ export interface MediaOrder extends Order {
   readonly callbackUrl?: string | undefined;
   /** Unix milliseconds. */
   readonly createdAt: number;
+  /** Ended attempts, oldest first. MediaWork adds each; the next change of the row stores them. */
+  readonly attempts: AttemptTrace[];
 }
 
 /** Types of media generation for the library of paid requests. */

@@ -26,7 +26,14 @@ import { type MediaStorage, StorageError } from "../storage/media-storage.ts";
 import { InvalidVideoError, mp4Only } from "../storage/video-file.ts";
 import { callerError, fallsBack, NOT_SENT, NOT_STORED } from "./caller-error.ts";
 import type { GenerationEvents } from "./events.ts";
-import type { CountedTokens, Generation, MediaKinds, MediaOrder, OutputFile } from "./generation.ts";
+import type {
+  AttemptTrace,
+  CountedTokens,
+  Generation,
+  MediaKinds,
+  MediaOrder,
+  OutputFile,
+} from "./generation.ts";
 import type { MemoryPlaces } from "./memory-places.ts";
 import { metersOf } from "./meters.ts";
 import { MOST_PICTURE_BYTES, type PartialSink, partialImagesOf } from "./partial-images.ts";
@@ -173,8 +180,13 @@ export class MediaWork {
     const { clock, store, progress, events } = this.#options;
     const { order, provider } = attempt;
     const caller = new AbortController();
+    const begunAt = clock.now();
     const askedAt = performance.now();
     let providerMs = 0;
+    const traced = (end: End) => {
+      order.attempts.push(traceOf(attempt, end, { begunAt, endedAt: clock.now(), providerMs }));
+      return end;
+    };
     this.#cancelled.set(order.id, caller);
     if (cancelled) caller.abort();
     const { delivered, failures } = await withinTime(
@@ -202,15 +214,17 @@ export class MediaWork {
     const [failure, ...others] = failures;
     const left = failures.find((each) => each instanceof LeftRunning);
     if (left !== undefined) return leftRunning(left);
-    if (failure !== undefined && delivered.length === 0) return this.#failed(attempt, [failure, ...others]);
+    if (failure !== undefined && delivered.length === 0) {
+      return traced(this.#failed(attempt, [failure, ...others]));
+    }
     const cost = costOf(attempt, delivered, failures);
-    if (!unwanted) return this.#deliver(attempt, delivered, failures, { cost, providerMs });
+    if (!unwanted) return traced(await this.#deliver(attempt, delivered, failures, { cost, providerMs }));
     const message = "made after its caller had gone, and not to be kept";
     const wasted = new ProviderError("failed", message, {
       accepted: true,
       ...(cost === undefined ? {} : { usage: { billed: cost } }),
     });
-    return this.#failed(attempt, [wasted]);
+    return traced(this.#failed(attempt, [wasted]));
   }
 
   /** Fetches the output of a job and converts it to files. */
@@ -390,6 +404,20 @@ export class MediaWork {
 class NotStored extends ProviderError {}
 
 const FAILED = { kind: "failed", billId: "", isUnsent: false, mayFallBack: false } as const;
+
+function traceOf(
+  { order, route }: Attempt,
+  end: End,
+  { begunAt, endedAt, providerMs }: { begunAt: number; endedAt: number; providerMs: number },
+): AttemptTrace {
+  const { provider, upstreamModel } = route;
+  return {
+    ...{ provider, upstreamModel, outcome: end.kind === "delivered" ? "delivered" : end.why },
+    beganMs: Math.max(0, Math.round(begunAt - order.createdAt)),
+    tookMs: Math.max(0, Math.round(endedAt - begunAt)),
+    ...(providerMs === 0 ? {} : { madeMs: Math.round(providerMs) }),
+  };
+}
 
 /** Another process continues the request and charges for it. */
 function leftRunning({ message }: LeftRunning): Unknown {

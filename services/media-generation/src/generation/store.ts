@@ -7,6 +7,7 @@ import type { Pool } from "@gr/runtime";
 import { insertDeliveries } from "../webhooks/delivery-store.ts";
 import { BLOCKED, callerError, NOT_SENT, REFUSED } from "./caller-error.ts";
 import type {
+  AttemptTrace,
   CountedTokens,
   Generation,
   GenerationRequest,
@@ -30,7 +31,7 @@ export interface GenerationStore {
   /** @returns false if the id exists: one request is one generation */
   insert(order: MediaOrder, route: Route, leaseMs: number): Promise<boolean>;
   /** Records the next provider. */
-  reroute(id: string, route: Route): Promise<boolean>;
+  reroute(id: string, route: Route, attempts: readonly AttemptTrace[]): Promise<boolean>;
   /** Extends the leases of rows. @returns the rows that this process must not continue */
   renew(ids: readonly string[], leaseMs: number): Promise<Dropped>;
   saveOperations(id: string, operations: SavedParts): Promise<boolean>;
@@ -39,14 +40,19 @@ export interface GenerationStore {
    * so no process continues it.
    * @returns whether another process may continue it; undefined if the row has passed to another worker
    */
-  markUnknown(id: string, why: string, message: string): Promise<boolean | undefined>;
+  markUnknown(
+    id: string,
+    why: string,
+    message: string,
+    attempts: readonly AttemptTrace[],
+  ): Promise<boolean | undefined>;
   /**
    * Ends an open generation. Its booking is fixed from here on, in any process.
    * @param made the output; absent: all files of the order, without previews
    * @returns undefined if the row has passed to another worker
    */
   finish(
-    id: string,
+    order: Pick<MediaOrder, "id" | "attempts">,
     ending: Ending,
     finishedAt: number,
     made?: Pick<MediaProduct, "outputs" | "previews" | "tokens">,
@@ -81,6 +87,7 @@ interface GenerationRow {
   charge_credits: bigint | null;
   cost_pico_usd: bigint | null;
   outputs: string[];
+  attempts: AttemptTrace[] | null;
   tokens: CountedTokens | null;
   error_kind: string | null;
   error_message: string | null;
@@ -93,7 +100,7 @@ interface GenerationRow {
 }
 
 const COLUMNS = `id, account_id, key_id, kind, model, provider, upstream_model, operations, state, request,
-  price_version, price_pico_usd, credits, charge_credits, cost_pico_usd, outputs, tokens, error_kind, error_message,
+  price_version, price_pico_usd, credits, charge_credits, cost_pico_usd, outputs, attempts, tokens, error_kind, error_message,
   deadline_at, unbilled_lookups, asynchronous, created_at, finished_at, deleted_at`;
 const LEASE = "now() + $1 * interval '1 millisecond'";
 const REFUSED_MESSAGE = "its hold had been resolved in another way";
@@ -160,11 +167,11 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
           order.callbackUrl ?? null,
         ],
       ),
-    reroute: (id, { provider, upstreamModel }) =>
+    reroute: (id, { provider, upstreamModel }, attempts) =>
       change(
-        `UPDATE generation SET provider = $3, upstream_model = $4, operations = NULL
+        `UPDATE generation SET provider = $3, upstream_model = $4, operations = NULL, attempts = $5
          WHERE id = $1 AND worker = $2 AND finished_at IS NULL`,
-        [id, worker, provider, upstreamModel],
+        [id, worker, provider, upstreamModel, JSON.stringify(attempts)],
       ),
     renew: async (ids, leaseMs) => {
       await pool.query(
@@ -185,10 +192,10 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
         worker,
         JSON.stringify(operations),
       ]),
-    markUnknown: async (id, why, message) => {
+    markUnknown: async (id, why, message, attempts) => {
       const { rows } = await pool.query<Changed>(
         withWebhook(`UPDATE generation SET state = 'unknown', error_kind = $3, error_message = $4, due_at = now(),
-           operations = CASE WHEN $3 = '${LEFT}' THEN operations END, ${tell(5)}
+           operations = CASE WHEN $3 = '${LEFT}' THEN operations END, attempts = $5, ${tell(6)}
          WHERE id = $1 AND worker = $2 AND finished_at IS NULL`),
         // A job that another process continues has not failed yet.
         [
@@ -196,16 +203,18 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
           worker,
           why,
           withoutNul(message),
+          JSON.stringify(attempts),
           ...(why === LEFT ? NOTHING_REPORTED : reportedError(why, message)),
         ],
       );
       return rows[0]?.resumable;
     },
-    finish: async (id, ending, finishedAt, made) => {
+    finish: async ({ id, attempts }, ending, finishedAt, made) => {
       const { state, charge, cost, why, message } = rowOf(ending);
       const { rows } = await pool.query<Changed>(
         withWebhook(`UPDATE generation SET state = $3, charge_credits = $4, cost_pico_usd = $5, error_kind = $6,
-           error_message = $7, finished_at = $8, outputs = coalesce($9, outputs), previews = $10, tokens = $11, ${tell(12, "$8")}
+           error_message = $7, finished_at = $8, outputs = coalesce($9, outputs), previews = $10, tokens = $11,
+           attempts = $12, ${tell(13, "$8")}
          WHERE id = $1 AND worker = $2 AND finished_at IS NULL`),
         [
           id,
@@ -219,6 +228,7 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
           made === undefined ? null : JSON.stringify(made.outputs),
           JSON.stringify(made?.previews ?? []),
           made?.tokens === undefined ? null : JSON.stringify(made.tokens),
+          JSON.stringify(attempts),
           ...(ending.kind === "released" ? reportedError(ending.why, ending.message) : NOTHING_REPORTED),
         ],
       );
@@ -287,6 +297,7 @@ function generationOf(row: GenerationRow): Generation {
       asynchronous: row.asynchronous,
       hasSeveralBills: row.request.n > 1,
       createdAt: row.created_at.getTime(),
+      attempts: row.attempts ?? [],
       deadlineAt: row.deadline_at.getTime(),
     },
     route: { provider: row.provider, upstreamModel: row.upstream_model },

@@ -1,24 +1,13 @@
-// LogEntry is a generation in its client's view: the request, the outcome, the charge.
-// It never contains the provider or our cost.
+// LogEntry is a job of this service in its client's view: the request, the attempts, the outcome, the charge.
+// It never contains our cost.
 import type { Credits, PicoUsd } from "@gr/money";
 import type { Reason } from "@gr/proto";
-import type { GenerationRequest, MediaOrder } from "../generation/generation.ts";
-import type { JobKind } from "../providers/provider.ts";
+import type { RequestState } from "@gr/request-record";
+import type { AttemptTrace, GenerationRequest, MediaOrder } from "../generation/generation.ts";
 import { previewNameOf } from "../storage/media-name.ts";
 
-/**
- * `running`: in work, or its charge is not yet committed.
- * `succeeded`: its files are hosted and paid for.
- * `failed`, `blocked` (by moderation): the client received an error and pays nothing.
- * `cancelled`: the client cancelled in time and pays nothing.
- */
-export const STATUSES = ["running", "succeeded", "failed", "blocked", "cancelled"] as const;
-export type Status = (typeof STATUSES)[number];
-
-export const KINDS = ["image", "video"] as const satisfies readonly JobKind[];
-
 export interface LogEntry extends Pick<MediaOrder, "id" | "accountId" | "keyId" | "kind" | "model"> {
-  readonly status: Status;
+  readonly status: RequestState;
   readonly request: GenerationRequest;
   /** Names of the files: existing, expected or deleted. */
   readonly outputs: readonly string[];
@@ -30,6 +19,10 @@ export interface LogEntry extends Pick<MediaOrder, "id" | "accountId" | "keyId" 
   readonly isAccepted: boolean;
   /** Whole percent of a running request, if its provider reports it. */
   readonly progress: number | undefined;
+  /** Provider of the last attempt, or of the running one. */
+  readonly provider: string;
+  /** Ended attempts, oldest first; empty for rows of versions before 0.3. */
+  readonly attempts: readonly AttemptTrace[];
   readonly priceVersion: string;
   /** Price of the whole request. */
   readonly price: PicoUsd;

@@ -1,8 +1,9 @@
 // Log query reads filters and cursors of the log, from HTTP and from RPC, and returns the page.
 import { ServiceError } from "@gr/proto";
+import { KIND_FILTERS, REQUEST_STATUSES } from "@gr/request-record";
 import { isUuid, UUID, wholeNumber } from "@gr/runtime";
 import { z } from "zod";
-import { KINDS, type LogEntry, STATUSES } from "./log-entry.ts";
+import type { LogEntry } from "./log-entry.ts";
 import type { LogFilter, LogOwner, LogStore } from "./log-store.ts";
 
 export const MOST = 100;
@@ -44,14 +45,16 @@ export const limitField = z
   .meta({ ...wholeNumber(MOST), description: `maximum number of entries; ${USUAL_PAGE} if absent` });
 
 const kindField = (name: string) =>
-  z.enum([...KINDS, "text"], { error: `${name} must be one of ${KINDS.join(", ")}, text` }).optional();
+  z.enum(KIND_FILTERS, { error: `${name} must be one of ${KIND_FILTERS.join(", ")}` }).optional();
 
 export const logQuerySchema = z.object({
   limit: limitField,
   after: idField("after").optional().describe("id of the last entry of the previous page"),
   model: modelField.optional(),
-  status: z.enum(STATUSES, { error: `status must be one of ${STATUSES.join(", ")}` }).optional(),
-  kind: kindField("kind").describe("images and videos if absent"),
+  status: z
+    .enum(REQUEST_STATUSES, { error: `status must be one of ${REQUEST_STATUSES.join(", ")}` })
+    .optional(),
+  kind: kindField("kind").describe("media: images and videos; all if absent"),
   type: kindField("type").describe("the same as kind: the name that the list of models uses"),
   created_after: instantField("created_after").describe(
     "only requests after this time; ISO 8601 with a zone",
@@ -87,11 +90,7 @@ export async function readPage(
   limit = USUAL_PAGE,
 ): Promise<LogPage> {
   const before = after === undefined ? undefined : await store.find(owner, after);
-  if (after !== undefined && before === undefined) {
-    throw new ServiceError("invalid_value", "after must be the id of a generation in this log.", {
-      param: "after",
-    });
-  }
+  if (after !== undefined && before === undefined) throw invalidAfter();
   const found = await store.list(owner, filter, before, limit + 1);
   return { entries: found.slice(0, limit), hasMore: found.length > limit };
 }
@@ -102,15 +101,12 @@ export async function readEntry(
   owner: LogOwner,
   id: string,
 ): Promise<LogEntry> {
-  return (await findEntry(store, owner, id)) ?? refuseUnknown();
+  return (isUuid(id) ? await store.find(owner, id) : undefined) ?? refuseUnknown();
 }
 
-export async function findEntry(
-  store: Pick<LogStore, "find">,
-  owner: LogOwner,
-  id: string,
-): Promise<LogEntry | undefined> {
-  return isUuid(id) ? store.find(owner, id) : undefined;
+export function invalidAfter(): ServiceError {
+  const message = "after must be the id of a generation in this log.";
+  return new ServiceError("invalid_value", message, { param: "after" });
 }
 
 /** @throws ServiceError generation_not_found */

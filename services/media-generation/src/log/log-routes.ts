@@ -1,22 +1,30 @@
-// The log over HTTP: a key reads, and may delete, the generations that were requested with it.
+// The log over HTTP: a key reads the requests that were made with it, and may delete the files of its images and videos.
 // Entries of other keys have the same answer as unknown ids.
+import { explainedRecord, type PriceVersions, requestRecord } from "@gr/clients";
 import { normalKey } from "@gr/identity";
+import { requestRecord as requestSchema } from "@gr/request-record";
 import { isUuid, type RestRoute, restRoute } from "@gr/runtime";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
-import { generationAnswer, generationSchema, pageAnswer, pageSchema } from "./log-answer.ts";
-import { findEntry, kindOf, logQuerySchema, readPage, refuseUnknown, USUAL_PAGE } from "./log-query.ts";
+import { kindOf, logQuerySchema, refuseUnknown } from "./log-query.ts";
 import type { LogStore } from "./log-store.ts";
+import { findRequest, type ReadLogDeps, readLog } from "./read-log.ts";
 import { type RemovalDeps, removeContent } from "./remove-content.ts";
-import { findText, listTexts, type TextLogDeps, textPageSchema, textSchema } from "./text-entry.ts";
 
 export const LOG_PATH = "/v1/generations";
 
-export interface LogDeps extends RemovalDeps, TextLogDeps {
+export interface LogDeps extends RemovalDeps, ReadLogDeps {
   readonly generationLog: LogStore;
-  readonly publicBaseUrl: string;
+  readonly prices: PriceVersions;
 }
 
+const pageSchema = z.object({
+  object: z.literal("list"),
+  data: z.array(requestSchema),
+  has_more: z.boolean(),
+  first_id: z.string().nullable(),
+  last_id: z.string().nullable(),
+});
 const deletedSchema = z.object({ id: z.string(), deleted: z.literal(true) });
 const notFound = { description: "The log of this key has no generation with this id" };
 
@@ -29,28 +37,21 @@ const listRoute = (deps: LogDeps) =>
     method: "GET",
     path: LOG_PATH,
     access: normalKey,
-    summary: "List the generations of this key, or its text requests, newest first",
+    summary: "List the requests of this key, newest first: images, videos and text",
     query: logQuerySchema,
-    responses: {
-      200: { description: "A page of the log", schema: z.union([pageSchema, textPageSchema]) },
-    },
+    responses: { 200: { description: "A page of the log", schema: pageSchema } },
     handle: async ({ query, caller }) => {
-      const { generationLog, publicBaseUrl } = deps;
-      const {
-        limit,
-        after,
-        model,
-        status,
-        created_after: createdAfter,
-        created_before: createdBefore,
-      } = query;
-      const kind = kindOf(query);
-      const filter = { model, status, createdAfter, createdBefore };
-      if (kind === "text") return listTexts(deps, caller, filter, after, limit ?? USUAL_PAGE);
-      return pageAnswer(
-        await readPage(generationLog, caller, { ...filter, kind }, after, limit),
-        publicBaseUrl,
-      );
+      const { limit, after, model, status } = query;
+      const { created_after: createdAfter, created_before: createdBefore } = query;
+      const filter = { kind: kindOf(query), model, status, createdAfter, createdBefore };
+      const { generations, hasMore } = await readLog(deps, caller, filter, after, limit);
+      return {
+        object: "list" as const,
+        data: generations.map(requestRecord),
+        has_more: hasMore,
+        first_id: generations[0]?.id ?? null,
+        last_id: generations.at(-1)?.id ?? null,
+      };
     },
   });
 
@@ -59,16 +60,12 @@ const entryRoute = (deps: LogDeps) =>
     method: "GET",
     path: `${LOG_PATH}/:id`,
     access: normalKey,
-    summary: "A generation: its request, state and result; or a text request and its cost",
-    responses: {
-      200: { description: "The generation", schema: z.union([generationSchema, textSchema]) },
-      404: notFound,
-    },
+    summary: "A request: its state, its result, and the calculation of its charge",
+    responses: { 200: { description: "The request", schema: requestSchema }, 404: notFound },
     handle: async ({ caller, http }) => {
       const id = idOf(http);
-      const entry = await findEntry(deps.generationLog, caller, id);
-      if (entry !== undefined) return generationAnswer(entry, deps.publicBaseUrl);
-      return (isUuid(id) ? await findText(deps, caller, id) : undefined) ?? refuseUnknown();
+      const found = isUuid(id) ? await findRequest(deps, caller, id.toLowerCase()) : undefined;
+      return explainedRecord(found ?? refuseUnknown(), deps.prices);
     },
   });
 

@@ -1,10 +1,11 @@
 // The SQL of the log as clients see it: pages, newest first, each found in an index, and the deletion of content.
 // The statements of running work are in generation/store.ts.
 import { isReason, type Reason, ServiceError } from "@gr/proto";
+import type { RequestState } from "@gr/request-record";
 import { isServerTrouble, type Pool } from "@gr/runtime";
 import { callerError } from "../generation/caller-error.ts";
-import type { GenerationRequest } from "../generation/generation.ts";
-import type { LogEntry, Status } from "./log-entry.ts";
+import type { AttemptTrace, GenerationRequest } from "../generation/generation.ts";
+import type { LogEntry } from "./log-entry.ts";
 
 /** Owner of the entries: one key, or the whole account. */
 export interface LogOwner {
@@ -15,7 +16,7 @@ export interface LogOwner {
 export interface LogFilter {
   readonly kind?: LogEntry["kind"] | undefined;
   readonly model?: string | undefined;
-  readonly status?: Status | undefined;
+  readonly status?: RequestState | undefined;
   /** Unix milliseconds; entries of exactly this time are excluded. */
   readonly createdAfter?: number | undefined;
   readonly createdBefore?: number | undefined;
@@ -49,12 +50,14 @@ interface LogRow {
   key_id: string;
   kind: LogEntry["kind"];
   model: string;
-  status: Status;
+  status: RequestState;
   request: GenerationRequest;
   outputs: string[];
   previews: string[];
   accepted: boolean;
   progress: number | null;
+  provider: string;
+  attempts: readonly AttemptTrace[] | null;
   price_version: string;
   price_pico_usd: bigint;
   charge_credits: bigint | null;
@@ -80,7 +83,7 @@ const STATUS = `CASE
 const OF_KIND = { image: "kind = 'image'", video: "kind = 'video'" } as const;
 const NOT_SUCCEEDED = "state IN ('failed', 'blocked', 'unknown')";
 const COLUMNS = `id, account_id, key_id, kind, model, ${STATUS} AS status, request, outputs, previews,
-  operations IS NOT NULL AS accepted, progress, price_version,
+  operations IS NOT NULL AS accepted, progress, provider, attempts, price_version,
   price_pico_usd, charge_credits, error_kind,
   error_message, told_reason, told_message, told_at, created_at, finished_at, deleted_at, expired_at`;
 
@@ -189,6 +192,8 @@ function entryOf(row: LogRow): LogEntry {
     isAccepted: row.accepted,
     progress: ended ? undefined : (row.progress ?? undefined),
     error: ended && status !== "succeeded" ? errorOf(row) : undefined,
+    provider: row.provider,
+    attempts: row.attempts ?? [],
     priceVersion: row.price_version,
     price: row.price_pico_usd,
     charge: ended ? (row.charge_credits ?? 0n) : undefined,

@@ -268,6 +268,7 @@ async function prepare(
     // The number of jobs depends on the provider, and a resuming process does not have it.
     hasSeveralBills: count > 1,
     createdAt,
+    attempts: [],
     deadlineAt: clock.now() + holdForMs[asked.kind] + (sources.length === 0 ? 0 : BRINGING_MS),
   };
   const job = { prompt, inputs: [] as readonly CleanPicture[] };

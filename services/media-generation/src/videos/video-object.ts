@@ -4,8 +4,8 @@ import { formatCredits } from "@gr/money";
 import { trimSlashes } from "@gr/runtime";
 import { z } from "zod";
 import { mediaUrl } from "../answer/media-answer.ts";
-import { errorAnswer } from "../log/log-answer.ts";
 import { filesOf, type LogEntry } from "../log/log-entry.ts";
+import { errorMessage } from "../log/log-message.ts";
 import { VIDEOS_PATH } from "../request/video-job.ts";
 
 const STATUSES = ["queued", "in_progress", "completed", "failed"] as const;
@@ -61,7 +61,7 @@ export function videoOf(entry: LogEntry, publicBaseUrl: string): z.infer<typeof 
     size: request.size ?? null,
     quality: request.quality ?? null,
     remixed_from_video_id: null,
-    error: error === undefined ? null : errorOf(error, id),
+    error: error === undefined ? null : errorOf(error),
     // Four decimals: the nearest double prints as exactly these.
     cost: charge === undefined ? null : Number(formatCredits(charge)),
     polling_url: `${trimSlashes(publicBaseUrl)}${VIDEOS_PATH}/${id}`,
@@ -74,9 +74,9 @@ function statusOf({ status, isAccepted }: LogEntry): (typeof STATUSES)[number] {
   return status === "succeeded" ? "completed" : "failed";
 }
 
-function errorOf(error: NonNullable<LogEntry["error"]>, id: string) {
-  const { code, message, type } = errorAnswer(error, id);
-  return { code: code ?? type, message };
+function errorOf({ reason, message: reported }: NonNullable<LogEntry["error"]>) {
+  const { code, message, type } = errorMessage(reason, reported);
+  return { code: code === "" ? type : code, message };
 }
 
 const secondsOf = (ms: number) => Math.floor(ms / 1_000);

@@ -59,7 +59,7 @@ export function FirstSteps({ account, steps }: { account: string; steps: Steps }
 }
 
 /** With a model that this installation serves; a text model, if there is one. */
-function FirstRequest() {
+export function FirstRequest() {
   const { data: models = [] } = useQuery(modelsQuery);
   const model = models.find(({ type }) => type === "text") ?? models[0];
   if (model === undefined) return null;

@@ -10,11 +10,12 @@ import { moneyText } from "../../parts/figures/figure-text.ts";
 import { Balance, Money, Time } from "../../parts/figures/figures.tsx";
 import { Loaded } from "../../parts/lists/loaded.tsx";
 import { Empty, RowsWaiting } from "../../parts/lists/page-states.tsx";
+import { RequestCost } from "../../parts/lists/request-cost.tsx";
 import { RequestStatus } from "../../parts/lists/request-status.tsx";
+import { summaryOf } from "../../parts/lists/request-summary.ts";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
 import { Thumbnail } from "../../parts/media/thumbnail.tsx";
 import { useAccount } from "../../session.ts";
-import { summaryOf } from "../logs/request-summary.ts";
 import { FirstSteps } from "./first-steps.tsx";
 
 /** Loaded later, because charts are large. */
@@ -223,11 +224,7 @@ function LatestRequests({ account }: { account: string }) {
                     <RequestStatus of={row} />
                   </Table.Td>
                   <Table.Td ta="right">
-                    {row.charged === null ? (
-                      "–"
-                    ) : (
-                      <Cost usd={row.charged} isFree={row.status !== "succeeded"} />
-                    )}
+                    <RequestCost of={row} />
                   </Table.Td>
                 </Table.Tr>
               ))}
@@ -236,16 +233,6 @@ function LatestRequests({ account }: { account: string }) {
         }
       </Loaded>
     </Section>
-  );
-}
-
-/** Shows words in place of a charge of zero for a failed request. */
-function Cost({ usd, isFree }: { usd: string; isFree: boolean }) {
-  if (!isFree || Number(usd) > 0) return <Money usd={usd} />;
-  return (
-    <Text span inherit c="dimmed">
-      Not charged
-    </Text>
   );
 }
 

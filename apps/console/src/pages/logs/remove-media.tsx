@@ -7,7 +7,7 @@ import { call } from "../../api/console-client.ts";
 import { useAct } from "../../parts/forms/act.ts";
 import { useAccount } from "../../session.ts";
 
-export function RemoveMedia({ of: { id, status, is_deleted } }: { of: GenerationRecord }) {
+export function RemoveMedia({ of: { id, status, deleted } }: { of: GenerationRecord }) {
   const { account_id: account, may } = useAccount();
   const [isAsked, { open, close }] = useDisclosure(false);
   const act = useAct({
@@ -19,7 +19,7 @@ export function RemoveMedia({ of: { id, status, is_deleted } }: { of: Generation
     done: "Removed.",
     after: close,
   });
-  if (is_deleted || !may("developer")) return null;
+  if (deleted || !may("developer")) return null;
   const runs = status === "running";
   const name = runs ? "Cancel request" : "Delete files and prompt";
   return (

@@ -31,13 +31,10 @@ function playgroundRouter(
 }
 
 const generation = (id: string, fields: object = {}) => ({
-  ...{ id, kind: "image", key_id: "web_token", model: "acme/image", status: "succeeded", error: null },
-  ...{ created_at: "2026-11-27T10:00:00.000Z", finished_at: "2026-11-27T10:00:06.420Z", charged: "0.0300" },
-  parameters: {
-    ...{ prompt: "a kite", count: 1, size: null, quality: null, seconds: null, audio: null, input_images: 0 },
-    ...{ output_format: "webp", response_format: "url" },
-  },
-  ...{ progress: null, urls: ["/media/1.webp"], preview_urls: [null], is_deleted: false, is_expired: false },
+  ...{ id, object: "generation", kind: "image", model: "acme/image", status: "succeeded", error: null },
+  ...{ created_at: "2026-11-27T10:00:00.000Z", finished_at: "2026-11-27T10:00:06.420Z", cost: 0.03 },
+  request: { prompt: "a kite", n: 1, output_format: "webp", response_format: "url" },
+  ...{ progress: null, data: [{ url: "/media/1.webp" }], deleted: false, expired: false, latency: 6_420 },
   ...fields,
 });
 
@@ -48,7 +45,7 @@ const click = (name: string | RegExp) => fireEvent.click(screen.getByRole("butto
 test("the price on the button and the charge of the result have one format", async () => {
   const router = playgroundRouter()
     .on(`POST ${IMAGES}`, () => Response.json({ data: [] }, { headers: { "x-request-id": "r1" } }))
-    .on(`GET ${REQUESTS}/r1`, () => ({ request: generation("r1"), price: null }));
+    .on(`GET ${REQUESTS}/r1`, () => generation("r1"));
   openApp(`${PLAYGROUND}?tab=image`);
   await screen.findByLabelText("Prompt");
   type("Prompt", "a kite");
@@ -205,12 +202,12 @@ test("one prompt goes to several models, and the cheapest is marked", async () =
 
 test("a running video is in the history, and a click resumes it", async () => {
   const video = generation("v1", {
-    ...{ kind: "video", model: "acme/video", status: "running", charged: null, finished_at: null },
-    ...{ urls: [], preview_urls: [], progress: 40 },
+    ...{ kind: "video", model: "acme/video", status: "running", cost: null, finished_at: null },
+    ...{ data: [], progress: 40, latency: null },
   });
   playgroundRouter()
     .on(`GET ${REQUESTS}`, () => ({ data: [video], next: null }))
-    .on(`GET ${REQUESTS}/v1`, () => ({ request: video, price: null }));
+    .on(`GET ${REQUESTS}/v1`, () => video);
   openApp(`${PLAYGROUND}?tab=video`);
   fireEvent.click(await screen.findByRole("button", { name: "a kite, running" }));
   await screen.findByLabelText("40 % done");

@@ -6,6 +6,7 @@ import {
   fromNow,
   moneyText,
   requestMoneyText,
+  secondsText,
   shortDecimal,
   sumUsd,
   wholeCentsText,
@@ -68,4 +69,12 @@ test.each([
 
 test("deeds are shown as words", () => {
   expect(actionText("member.role_changed")).toBe("Member role changed");
+});
+
+test("durations have the unit and the digits that people compare", () => {
+  const texts = [0, 410.4, 999, 1_000, 6_420, 14_240, 59_900, 60_000, 72_400].map(secondsText);
+  expect(texts).toEqual([
+    ...["0 ms", "410 ms", "999 ms", "1.00 s", "6.42 s"],
+    ...["14.2 s", "59.9 s", "1 m 0 s", "1 m 12 s"],
+  ]);
 });

@@ -60,9 +60,12 @@ export function countText(count: number | string): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** "820 ms" or "1.2 s". */
+/** "820 ms", "6.42 s", "14.2 s" or "1 m 12 s". */
 export function secondsText(ms: number): string {
-  return ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`;
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 59_950) return `${(ms / 1_000).toFixed(ms < 9_995 ? 2 : 1)} s`;
+  const seconds = Math.round(ms / 1_000);
+  return `${Math.floor(seconds / 60)} m ${seconds % 60} s`;
 }
 
 /** "in 3 hours", "2 days ago". @param now Unix milliseconds */

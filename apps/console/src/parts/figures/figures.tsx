@@ -19,12 +19,20 @@ export function Balance({ usd, strong }: { usd: string; strong?: boolean }) {
   );
 }
 
-/** Local time; UTC when pointed at. @param isShort without the year, and of today without the date */
-export function Time({ at, isShort = false }: { at: string; isShort?: boolean }) {
+export interface TimeProps {
+  readonly at: string;
+  /** Without the year, and of today without the date. */
+  readonly isShort?: boolean;
+  /** Seconds are shown, of a short time only today. */
+  readonly hasSeconds?: boolean;
+}
+
+/** Local time; UTC when pointed at. */
+export function Time({ at, isShort = false, hasSeconds = false }: TimeProps) {
   const date = new Date(at);
   const local = isShort
-    ? shortTimeText(date)
-    : date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+    ? shortTimeText(date, hasSeconds)
+    : date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: hasSeconds ? "medium" : "short" });
   return (
     <Tooltip label={`${date.toISOString().replace("T", " ").slice(0, 19)} UTC`}>
       <Text span inherit component="time" dateTime={at} className="figures">
@@ -34,8 +42,11 @@ export function Time({ at, isShort = false }: { at: string; isShort?: boolean })
   );
 }
 
-function shortTimeText(date: Date): string {
+function shortTimeText(date: Date, hasSeconds: boolean): string {
   const time = { hour: "2-digit", minute: "2-digit" } as const;
-  if (date.toDateString() === new Date().toDateString()) return date.toLocaleTimeString(undefined, time);
+  if (date.toDateString() === new Date().toDateString()) {
+    const seconds = hasSeconds ? ({ second: "2-digit", hourCycle: "h23" } as const) : {};
+    return date.toLocaleTimeString(undefined, { ...time, ...seconds });
+  }
   return date.toLocaleString(undefined, { month: "short", day: "numeric", ...time });
 }

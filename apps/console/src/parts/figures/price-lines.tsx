@@ -38,7 +38,7 @@ const REASONS: Readonly<Record<AdjustmentReason, string>> = {
 export function PriceLines({ price }: { price: RequestPrice | null }) {
   return (
     <Stack gap="xs" component="section">
-      <Title order={2} size="h5">
+      <Title order={3} size="h4">
         Cost breakdown
       </Title>
       {price === null && <Text size="sm">Calculated when the request finishes.</Text>}
@@ -52,27 +52,36 @@ export function PriceLines({ price }: { price: RequestPrice | null }) {
 
 function Lines({ price }: { price: RequestPrice }) {
   return (
-    <Table withRowBorders={false} verticalSpacing={4}>
+    <Table verticalSpacing={6} className="price-lines">
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th scope="col">Item</Table.Th>
+          {["Count", "Unit price", "Amount"].map((head) => (
+            <Table.Th key={head} scope="col" ta="right">
+              {head}
+            </Table.Th>
+          ))}
+        </Table.Tr>
+      </Table.Thead>
       <Table.Tbody>
         {price.lines.map(({ unit, count, unit_price, amount }) => (
           <Table.Tr key={unit}>
-            <Table.Td>
-              {UNITS[unit] ?? unit}
-              <Text size="xs" c="dimmed" className="figures">
-                {countText(count)} × ${unit_price}
-              </Text>
+            <Table.Td>{UNITS[unit] ?? unit}</Table.Td>
+            <Table.Td ta="right" className="figures">
+              {countText(count)}
             </Table.Td>
+            <Amount usd={unit_price} />
             <Amount usd={amount} />
           </Table.Tr>
         ))}
         {price.adjustments.map(({ reason, amount }) => (
           <Table.Tr key={reason}>
-            <Table.Td>{REASONS[reason]}</Table.Td>
+            <Table.Td colSpan={3}>{REASONS[reason]}</Table.Td>
             <Amount usd={amount} />
           </Table.Tr>
         ))}
         <Table.Tr className="total">
-          <Table.Th>Charged</Table.Th>
+          <Table.Th colSpan={3}>Charged</Table.Th>
           <Table.Td ta="right">
             <Money usd={price.charged} strong />
           </Table.Td>

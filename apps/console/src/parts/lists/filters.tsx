@@ -3,13 +3,16 @@ import { Group, Select, TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 
-/** Puts values into the address of the page; "" and null remove them. */
+/** Puts values into the address of the page; "" and null remove them. A step is undone by Back. */
 export function useFilter() {
   const navigate = useNavigate();
-  return (values: Readonly<Record<string, string | null | undefined>>) =>
+  return (
+    values: Readonly<Record<string, string | null | undefined>>,
+    { isStep = false }: { isStep?: boolean } = {},
+  ) =>
     navigate({
       to: ".",
-      replace: true,
+      replace: !isStep,
       resetScroll: false,
       search: (before: Record<string, string | undefined>) => {
         const all = Object.entries({ ...before, ...values });

@@ -14,11 +14,14 @@ export interface PagedRowsProps<Row> {
   readonly read: (after: string | undefined, signal: AbortSignal) => Promise<Page<Row>>;
   readonly empty: ReactNode;
   readonly children: (rows: readonly Row[]) => ReactNode;
-  /** Milliseconds to the next refresh, by the shown rows; no refresh while the page is hidden. */
-  readonly again?: (rows: readonly Row[]) => number;
+  /** Milliseconds to the next refresh, by the shown rows; false = never. No refresh while the page is hidden. */
+  readonly again?: (rows: readonly Row[]) => number | false;
+  /** Text of the button for the next page. */
+  readonly more?: string;
 }
 
-export function PagedRows<Row>({ queryKey, read, empty, children, again }: PagedRowsProps<Row>) {
+export function PagedRows<Row>(props: PagedRowsProps<Row>) {
+  const { queryKey, read, empty, children, again, more = "Show more" } = props;
   const { data, error, isPending, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } =
     useInfiniteQuery({
       queryKey,
@@ -26,8 +29,10 @@ export function PagedRows<Row>({ queryKey, read, empty, children, again }: Paged
       initialPageParam: undefined as string | undefined,
       getNextPageParam: ({ next }) => next ?? undefined,
       // All pages are refreshed one after the other: the more they are, the less often.
-      refetchInterval: ({ state: { data: shown } }) =>
-        again !== undefined && shown !== undefined && again(rowsOf(shown.pages)) * shown.pages.length,
+      refetchInterval: ({ state: { data: shown } }) => {
+        const pause = shown !== undefined && again?.(rowsOf(shown.pages));
+        return pause ? pause * shown.pages.length : false;
+      },
     });
   if (isPending) return <RowsWaiting />;
   if (data === undefined) return <Failure error={error} retry={() => void refetch()} />;
@@ -40,7 +45,7 @@ export function PagedRows<Row>({ queryKey, read, empty, children, again }: Paged
       {hasNextPage && (
         <Center>
           <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-            Show more
+            {more}
           </Button>
         </Center>
       )}

@@ -15,8 +15,18 @@ export const REQUEST_STATUSES = Object.keys(COLORS);
 export function RequestStatus({ of: request }: { of: RequestRecord }) {
   const progress = progressOf(request);
   return (
-    <Badge variant="light" color={COLORS[request.status]}>
-      {request.status}
+    <Badge
+      variant="light"
+      color={COLORS[request.status]}
+      leftSection={
+        <span
+          className="status-dot"
+          style={{ background: `var(--mantine-color-${COLORS[request.status]}-6)` }}
+          aria-hidden
+        />
+      }
+    >
+      {request.status.slice(0, 1).toUpperCase() + request.status.slice(1)}
       {progress !== undefined && ` ${progress} %`}
     </Badge>
   );
@@ -24,6 +34,6 @@ export function RequestStatus({ of: request }: { of: RequestRecord }) {
 
 /** Percent, while the request runs and if its provider reports it. */
 export function progressOf(request: RequestRecord): number | undefined {
-  if (request.kind === "text" || request.status !== "running") return undefined;
+  if (request.status !== "running") return undefined;
   return request.progress ?? undefined;
 }

@@ -2,8 +2,10 @@
 // kilobytes) once the row becomes visible, and never the file itself.
 import type { RequestRecord } from "@gr/console-api";
 import { Center, Loader, RingProgress, Text } from "@mantine/core";
+import { IconMessage, IconPhoto, IconVideo } from "@tabler/icons-react";
 import { progressOf } from "../lists/request-status.tsx";
 
+const ICONS = { text: IconMessage, image: IconPhoto, video: IconVideo } as const;
 const SIDE = 40;
 /** Parts of the side. */
 const INNER = 0.6;
@@ -12,7 +14,7 @@ const FIGURE = 4;
 
 export function Thumbnail({ of: request }: { of: RequestRecord }) {
   if (request.status === "running") return <Running progress={progressOf(request)} />;
-  const preview = request.kind === "text" ? undefined : request.preview_urls[0];
+  const preview = previewOf(request.data[0]);
   if (preview) {
     return (
       <img
@@ -26,13 +28,17 @@ export function Thumbnail({ of: request }: { of: RequestRecord }) {
       />
     );
   }
+  const Icon = ICONS[request.kind];
   return (
     <Center className="thumbnail" w={SIDE} h={SIDE} aria-hidden>
-      <Text size="xs" c="dimmed">
-        {request.kind === "text" ? "Aa" : ""}
-      </Text>
+      <Icon size={18} stroke={1.6} color="var(--mantine-color-dimmed)" />
     </Center>
   );
+}
+
+/** Returns the small picture of a file. */
+export function previewOf(file: RequestRecord["data"][number] | undefined): string | undefined {
+  return file?.thumbnail_url ?? file?.poster_url;
 }
 
 /** Shows a request's progress as a ring; the text beside it states the progress. */

@@ -1,32 +1,33 @@
-// Request routes serve the account's log: requests of media generation and billing as one list, one request with the
-// explanation of its charge, and the removal of its files.
+// Request routes serve the account's log: pages of requests of all kinds, one request with the explanation of its charge, and
+// the removal of its files. Media generation owns the log.
+import { explainedRecord, GENERATION_KIND, GENERATION_STATUS, requestRecord } from "@gr/clients";
+import type { QueryOf } from "@gr/console-api";
 import { ServiceError } from "@gr/proto";
 import { isUuid } from "@gr/runtime";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { accountOf, type ConsoleCall, type Handlers } from "../../door/console-call.ts";
-import { generationRecord, mediaSource } from "../../requests/media-records.ts";
-import { readMerged } from "../../requests/merged-page.ts";
+import { DAY_MS, startOfDay } from "../../requests/days.ts";
 import { invalidAfter, pageLimit } from "../../requests/pages.ts";
-import { priceOfGeneration, priceOfText } from "../../requests/price-of-request.ts";
-import { requestFilter } from "../../requests/request-filter.ts";
-import { textRecord, textSource } from "../../requests/text-records.ts";
+import { spenderOf } from "../../requests/spenders.ts";
 import { recordAudit } from "../audit.ts";
 
+type Query = QueryOf<"listRequests">;
+
 export function requestRoutes(deps: ConsoleDeps): Handlers<"listRequests" | "readRequest" | "removeMedia"> {
-  const { media, texts } = deps;
+  const { media, catalogOperator } = deps;
   return {
     listRequests: async (call) => {
-      const filter = requestFilter(accountOf(call), call.query);
-      const empty = async () => ({ entries: [], hasMore: false });
-      const sources = [mediaSource(media, filter) ?? empty, textSource(texts, filter) ?? empty];
-      const { entries, next } = await readMerged(sources, call.query.after, pageLimit(call.query)).catch(
-        (error: unknown) => {
-          throw error instanceof ServiceError && error.param === "after" ? invalidAfter() : error;
-        },
-      );
-      return { data: entries.map(({ record }) => record), next };
+      const { generations, hasMore } = await media.listGenerations(listRequest(call));
+      return {
+        data: generations.map(requestRecord),
+        next: hasMore ? (generations.at(-1)?.id ?? null) : null,
+      };
     },
-    readRequest: (call) => readRequest(deps, call),
+    readRequest: async (call) => {
+      const found = await media.findGeneration({ accountId: accountOf(call), id: idOf(call), texts: true });
+      if (found.generation === undefined) throw unknown();
+      return explainedRecord(found.generation, catalogOperator);
+    },
     removeMedia: async (call) => {
       const id = idOf(call);
       const { givenUp } = await media.removeGeneration({ accountId: accountOf(call), id });
@@ -36,19 +37,31 @@ export function requestRoutes(deps: ConsoleDeps): Handlers<"listRequests" | "rea
   };
 }
 
-async function readRequest({ media, texts, catalogOperator }: ConsoleDeps, call: ConsoleCall<"readRequest">) {
-  const [accountId, id] = [accountOf(call), idOf(call)];
-  // The price is optional: the answer explains more with it, and is true without it.
-  const priceOf = async (version: string) =>
-    (await catalogOperator.getPriceVersion({ version }).catch(() => undefined))?.price;
-  const { generation } = await media.findGeneration({ accountId, id });
-  if (generation !== undefined) {
-    const price = priceOfGeneration(generation, await priceOf(generation.priceVersion));
-    return { request: generationRecord(generation, accountId), price };
-  }
-  const { text } = await texts.findText({ accountId, requestId: id });
-  if (text === undefined) throw unknown();
-  return { request: textRecord(text, accountId), price: priceOfText(text, await priceOf(text.priceVersion)) };
+/** @throws ServiceError invalid_value */
+function listRequest(call: ConsoleCall<"listRequests">) {
+  const accountId = accountOf(call);
+  const { kind, model, status, key_id: keyId, after } = call.query;
+  if (after !== undefined && !isUuid(after)) throw invalidAfter();
+  return {
+    ...{ accountId, limit: pageLimit(call.query), texts: kind === undefined },
+    ...(kind === undefined || kind === "media" ? {} : { kind: GENERATION_KIND[kind] }),
+    ...(status === undefined ? {} : { status: GENERATION_STATUS[status] }),
+    ...(model === undefined ? {} : { model }),
+    ...(keyId === undefined ? {} : { keyId: spenderOf(keyId, accountId) }),
+    ...(after === undefined ? {} : { after }),
+    ...timesOf(call.query),
+  };
+}
+
+/** Days are whole days in UTC; other values are moments. */
+function timesOf({ from, to }: Pick<Query, "from" | "to">) {
+  const isDay = (value: string) => !value.includes("T");
+  const later = (value: string) => (isDay(value) ? startOfDay("from", value) - 1 : Date.parse(value));
+  const earlier = (value: string) => (isDay(value) ? startOfDay("to", value) + DAY_MS : Date.parse(value));
+  return {
+    ...(from === undefined ? {} : { createdAfter: BigInt(later(from)) }),
+    ...(to === undefined ? {} : { createdBefore: BigInt(earlier(to)) }),
+  };
 }
 
 /** @throws ServiceError generation_not_found */

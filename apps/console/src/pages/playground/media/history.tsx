@@ -8,7 +8,7 @@ import { Link } from "@tanstack/react-router";
 import { call } from "../../../api/console-client.ts";
 import { Loaded } from "../../../parts/lists/loaded.tsx";
 import { progressOf } from "../../../parts/lists/request-status.tsx";
-import { Running } from "../../../parts/media/thumbnail.tsx";
+import { previewOf, Running } from "../../../parts/media/thumbnail.tsx";
 import { useAccount } from "../../../session.ts";
 
 const LATEST = 12;
@@ -52,7 +52,7 @@ export function History({ kind, shown, show }: HistoryProps) {
                   <UnstyledButton
                     key={each.id}
                     className="history-item"
-                    aria-label={`${each.parameters.prompt ?? each.model}, ${each.status}`}
+                    aria-label={`${each.request.prompt ?? each.model}, ${each.status}`}
                     aria-current={each.id === shown}
                     onClick={() => show(each.id)}
                   >
@@ -85,7 +85,7 @@ const isGeneration = (record: RequestRecord): record is GenerationRecord => reco
 
 function HistoryPicture({ of: request }: { of: GenerationRecord }) {
   if (request.status === "running") return <Running progress={progressOf(request)} size={SIDE} />;
-  const preview = request.preview_urls[0];
+  const preview = previewOf(request.data[0]);
   if (preview)
     return <img className="thumbnail" src={preview} alt="" width={SIDE} height={SIDE} loading="lazy" />;
   return (

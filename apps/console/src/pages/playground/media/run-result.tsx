@@ -8,13 +8,14 @@ import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { call } from "../../../api/console-client.ts";
 import type { ModelRecord } from "../../../api/public-api.ts";
-import { requestMoneyText, secondsText } from "../../../parts/figures/figure-text.ts";
+import { decimalText, requestMoneyText, secondsText } from "../../../parts/figures/figure-text.ts";
 import { Time } from "../../../parts/figures/figures.tsx";
 import { showRefusal, useAct } from "../../../parts/forms/act.ts";
 import { Failure, RowsWaiting } from "../../../parts/lists/page-states.tsx";
 import { progressOf, RequestStatus } from "../../../parts/lists/request-status.tsx";
 import { Media } from "../../../parts/media/media.tsx";
 import { saveMedia } from "../../../parts/media/save-media.ts";
+import { previewOf } from "../../../parts/media/thumbnail.tsx";
 import { useAccount } from "../../../session.ts";
 import type { MediaTabName } from "../drafts.ts";
 import { RunFailure } from "../run-failure.tsx";
@@ -68,13 +69,12 @@ function LoggedResult({ id, start, reuse }: { id: string } & Pick<RunResultProps
   const { data, error, refetch } = useQuery({
     queryKey: ["request", account, id],
     queryFn: ({ signal }) => call("readRequest", { path: { account, id }, signal }),
-    refetchInterval: ({ state }) => (state.data?.request.status === "running" ? AGAIN_MS : false),
+    refetchInterval: ({ state }) => (state.data?.status === "running" ? AGAIN_MS : false),
   });
   if (error !== null && data === undefined) return <Failure error={error} retry={() => void refetch()} />;
   if (data === undefined) return <RowsWaiting rows={4} />;
-  const { request } = data;
-  if (request.kind === "text") return null;
-  return <Generation of={request} start={start} reuse={reuse} />;
+  if (data.kind === "text") return null;
+  return <Generation of={data} start={start} reuse={reuse} />;
 }
 
 function Generation(props: { of: GenerationRecord } & Pick<RunResultProps, "start" | "reuse">) {
@@ -87,8 +87,7 @@ function Generation(props: { of: GenerationRecord } & Pick<RunResultProps, "star
           <RequestStatus of={request} />
           <Text size="sm" role="status" className="figures">
             <ChargeOf of={request} />
-            {request.finished_at !== null &&
-              ` · ${secondsText(Date.parse(request.finished_at) - Date.parse(request.created_at))}`}
+            {request.latency !== null && ` · ${secondsText(request.latency)}`}
           </Text>
         </Group>
         <Group gap="xs">
@@ -126,7 +125,7 @@ function Generation(props: { of: GenerationRecord } & Pick<RunResultProps, "star
       {request.status === "cancelled" && request.error === null && <Text>The request was cancelled.</Text>}
       <Files of={request} reuse={reuse} />
       <Text size="sm" c="dimmed" className="break-anywhere">
-        {request.parameters.prompt ?? "Prompt not stored"}
+        {request.request.prompt ?? "Prompt not stored"}
       </Text>
       <Text size="xs" c="dimmed">
         {request.model} · <Time at={request.created_at} isShort />
@@ -144,10 +143,10 @@ const TITLES: Readonly<Record<GenerationRecord["status"], string>> = {
 };
 
 /** The charge of a request in the one format of all requests. */
-export function ChargeOf({ of: { charged, status } }: { of: Pick<GenerationRecord, "charged" | "status"> }) {
-  if (charged === null) return "Running";
-  if (status !== "succeeded" && Number(charged) === 0) return "Not charged";
-  return <b>{requestMoneyText(charged)}</b>;
+export function ChargeOf({ of: { cost, status } }: { of: Pick<GenerationRecord, "cost" | "status"> }) {
+  if (cost === null) return "Running";
+  if (status !== "succeeded" && cost === 0) return "Not charged";
+  return <b>{requestMoneyText(decimalText(cost))}</b>;
 }
 
 function RunningGeneration({ of: request }: { of: GenerationRecord }) {
@@ -199,26 +198,27 @@ function RunningGeneration({ of: request }: { of: GenerationRecord }) {
 }
 
 function Files({ of: request, reuse }: { of: GenerationRecord; reuse: Reuse }) {
-  const { kind, urls, parameters, model, is_deleted, is_expired } = request;
+  const { kind, data, model, deleted, expired } = request;
+  const { prompt } = request.request;
   const [enlarged, setEnlarged] = useState<string>();
-  if (urls.length === 0) {
-    if (request.status !== "succeeded" || !(is_deleted || is_expired)) return null;
+  if (data.length === 0) {
+    if (request.status !== "succeeded" || !(deleted || expired)) return null;
     return (
       <Text c="dimmed">
-        {is_deleted ? "The files were deleted." : "The files are older than the retention."}
+        {deleted ? "The files were deleted." : "The files are older than the retention."}
       </Text>
     );
   }
   const nameOf = (index: number) => `${model.replaceAll("/", "-")}-${request.id.slice(-6)}-${index + 1}`;
   return (
-    <div className={urls.length === 1 ? "shots one-shot" : "shots"}>
-      {urls.map((url, index) => (
+    <div className={data.length === 1 ? "shots one-shot" : "shots"}>
+      {data.map(({ url, ...small }, index) => (
         <div key={url} className="shot">
           <Media
             kind={kind}
             url={url}
-            label={`${parameters.prompt || model}, ${index + 1} of ${urls.length}`}
-            preview={request.preview_urls[index] ?? undefined}
+            label={`${prompt || model}, ${index + 1} of ${data.length}`}
+            preview={previewOf({ url, ...small })}
             controls
           />
           <ShotTools
@@ -234,12 +234,10 @@ function Files({ of: request, reuse }: { of: GenerationRecord; reuse: Reuse }) {
         onClose={() => setEnlarged(undefined)}
         size="auto"
         yOffset={24}
-        title={parameters.prompt ?? model}
+        title={prompt ?? model}
         classNames={{ title: "one-line" }}
       >
-        {enlarged !== undefined && (
-          <img className="enlarged" src={enlarged} alt={parameters.prompt ?? model} />
-        )}
+        {enlarged !== undefined && <img className="enlarged" src={enlarged} alt={prompt ?? model} />}
       </Modal>
     </div>
   );

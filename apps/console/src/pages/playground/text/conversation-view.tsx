@@ -6,7 +6,7 @@ import { Link } from "@tanstack/react-router";
 import { type ReactNode, useDeferredValue, useEffect } from "react";
 import { call } from "../../../api/console-client.ts";
 import { changeKept } from "../../../kept-state.ts";
-import { countText, requestMoneyText, secondsText } from "../../../parts/figures/figure-text.ts";
+import { countText, decimalText, requestMoneyText, secondsText } from "../../../parts/figures/figure-text.ts";
 import { Markdown } from "../../../parts/markdown.tsx";
 import { useAccount } from "../../../session.ts";
 import { type Message, type ToolCall, textPlace, useKeptScope } from "../drafts.ts";
@@ -174,9 +174,9 @@ function useLateCharge({ id, charged, requestId }: Message): void {
     queryKey: ["request", account, requestId ?? ""],
     queryFn: ({ signal }) => call("readRequest", { path: { account, id: requestId ?? "" }, signal }),
     enabled: charged === undefined && requestId !== undefined,
-    refetchInterval: ({ state }) => (state.data?.request.charged == null ? CHARGE_MS : false),
+    refetchInterval: ({ state }) => (state.data?.cost == null ? CHARGE_MS : false),
   });
-  const found = data?.request.charged ?? undefined;
+  const found = data?.cost == null ? undefined : decimalText(data.cost);
   useEffect(() => {
     if (charged !== undefined || found === undefined) return;
     changeKept(place, (draft) => ({

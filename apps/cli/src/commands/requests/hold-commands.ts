@@ -2,10 +2,10 @@
 import { formatCredits, formatPicoUsd } from "@gr/money";
 import { type Hold, HoldState } from "@gr/proto/billing";
 import type { Command } from "commander";
-import type { Runs } from "../command.ts";
-import { countOf, isoText } from "../option-values.ts";
-import { report } from "../output/report.ts";
-import { type Column, table } from "../output/table.ts";
+import type { Runs } from "../../command.ts";
+import { countOf, isoText } from "../../option-values.ts";
+import { report } from "../../output/report.ts";
+import { type Column, table } from "../../output/table.ts";
 
 const STATES: Readonly<Record<HoldState, string>> = {
   [HoldState.UNSPECIFIED]: "unknown",

@@ -1,6 +1,6 @@
 // Request prices explain a charge: the units of the price function and their prices, then the reasons for any
 // difference. Lines and adjustments add up to the charge, to the last digit.
-import type { AdjustmentReason, RequestPrice } from "@gr/console-api";
+
 import {
   type ImageMeters,
   isExact,
@@ -17,6 +17,7 @@ import { type Credits, formatCredits, formatPicoUsd, PICO_PER_CREDIT, type PicoU
 import { HoldState, type Text, type TextUsage } from "@gr/proto/billing";
 import type { Price } from "@gr/proto/catalog";
 import { type Generation, GenerationKind, GenerationStatus } from "@gr/proto/media";
+import type { AdjustmentReason, RequestPrice } from "@gr/request-record";
 
 /** @param price of its version; undefined if it no longer exists. @returns null while it runs */
 export function priceOfText(text: Text, price: Price | undefined): RequestPrice | null {
@@ -101,10 +102,13 @@ function metersOf(usage: TextUsage): TokenMeters {
 /** Returns the meters from which media generation computed the price. */
 function metersOfMedia({ kind, parameters, inputPixels }: Generation): ImageMeters | VideoMeters {
   const { size = "auto", quality = "auto", seconds = 0, audio = false, count = 1 } = parameters ?? {};
+  const { partialImages = 0 } = parameters ?? {};
   const inputs =
     inputPixels.length === 0
       ? {}
       : { inputImages: inputPixels.length, inputPixels: inputPixels.map((pixels) => Number(pixels)) };
   const asked = { size, quality, ...inputs };
-  return kind === GenerationKind.VIDEO ? { ...asked, seconds, audio } : { ...asked, images: count };
+  return kind === GenerationKind.VIDEO
+    ? { ...asked, seconds, audio }
+    : { ...asked, images: count, partialImages };
 }

@@ -1,10 +1,10 @@
 // Guarantees of request prices: lines and adjustments add up to the charge, to the last digit, and nothing is invented.
 import { create } from "@bufbuild/protobuf";
-import type { RequestPrice } from "@gr/console-api";
 import { parsePicoUsd } from "@gr/money";
 import { HoldState, TextSchema } from "@gr/proto/billing";
 import { PriceSchema } from "@gr/proto/catalog";
 import { GenerationKind, GenerationSchema, GenerationStatus } from "@gr/proto/media";
+import type { RequestPrice } from "@gr/request-record";
 import { expect, test } from "@jest/globals";
 import { priceOfGeneration, priceOfText } from "./price-of-request.ts";
 

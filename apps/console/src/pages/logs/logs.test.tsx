@@ -1,0 +1,117 @@
+// Guarantees of the logs page: rows with names and charges, filters in the address and in the request, a drawer that Back
+// closes, and a state for each list without rows.
+import { afterEach, expect, test } from "@jest/globals";
+import { fireEvent, screen, waitFor, within } from "@testing-library/react";
+import { errorAnswer, type FakeRouter } from "../../test/fake-router.ts";
+import { ACCOUNT, closeApp, openApp, routerFor } from "../../test/open-app.tsx";
+import { IMAGE, TEXT } from "../../test/sample-models.ts";
+
+const LOGS = `/accounts/${ACCOUNT}/logs`;
+const REQUESTS = `/console/api/accounts/${ACCOUNT}/requests`;
+const KEY = "0192f0c1-0000-7000-8000-00000000000a";
+const IMAGE_ID = "0192f0c1-0000-7000-8000-0000000000a1";
+const TEXT_ID = "0192f0c1-0000-7000-8000-0000000000a2";
+
+afterEach(closeApp);
+
+const shared = {
+  ...{ object: "generation", status: "succeeded", api_key_id: KEY, error: null, progress: null, data: [] },
+  ...{ created_at: "2026-11-27T10:00:00.000Z", finished_at: "2026-11-27T10:00:06.420Z", latency: 6_420 },
+  ...{ price_version: "1", deleted: false, expired: false },
+};
+const image = {
+  ...{ ...shared, id: IMAGE_ID, kind: "image", model: IMAGE.id, provider: "bfl", cost: 0.03 },
+  request: { prompt: "a kite", n: 2, size: "1024x1024", output_format: "webp", response_format: "url" },
+  attempts: [
+    { provider: "fal", model: "f", outcome: "rate_limited", latency: 410 },
+    { provider: "bfl", model: "b", outcome: "delivered", latency: 5_990 },
+  ],
+  timing: { queued: 20, first_byte: null, made: 5_880, stored: 6_420 },
+};
+const text = {
+  ...{ ...shared, id: TEXT_ID, kind: "text", model: TEXT.id, provider: "openai", cost: 0, status: "failed" },
+  ...{ api_key_id: ACCOUNT, error: { message: "The provider failed.", type: "upstream_error" }, request: {} },
+  ...{ api: "chat", stream: true, user: null, finish_reason: null, usage: null, unit_prices: null },
+  ...{ attempts: [], timing: { queued: null, first_byte: null, made: null, stored: null } },
+};
+
+function logsRouter(rows: () => unknown = () => ({ data: [image, text], next: null })): FakeRouter {
+  return routerFor()
+    .on("GET /v1/models", () => ({ data: [IMAGE, TEXT] }))
+    .on(`GET /console/api/accounts/${ACCOUNT}/keys`, () => ({
+      data: [{ id: KEY, name: "Production" }],
+      next: null,
+    }))
+    .on(`GET ${REQUESTS}`, rows)
+    .on(`GET ${REQUESTS}/${IMAGE_ID}`, () => ({ ...image, price: null }))
+    .on(`GET ${REQUESTS}/${TEXT_ID}`, () => ({ ...text, price: null }));
+}
+
+const click = (role: string, name: string | RegExp) => fireEvent.click(screen.getByRole(role, { name }));
+
+test("a row has the names of key and model, the provider with its fall-backs, and the charge", async () => {
+  logsRouter();
+  openApp(LOGS);
+  const link = await screen.findByRole("link", { name: "a kite" });
+  const row = within(link.closest("tr") as HTMLElement);
+  for (const part of ["2 images · 1024x1024", "bfl", "+1", "Succeeded", "6.42 s", "$0.0300"])
+    row.getByText(part);
+  await row.findByText("Production");
+  await row.findByText(IMAGE.name);
+  const failed = within(screen.getByRole("link", { name: "Chat" }).closest("tr") as HTMLElement);
+  for (const part of ["The provider failed.", "Playground", "Failed", "Not charged"])
+    await failed.findByText(part);
+});
+
+test("a click opens the drawer with times, attempts and parameters; Back closes it", async () => {
+  logsRouter();
+  openApp(LOGS);
+  fireEvent.click(await screen.findByRole("link", { name: "a kite" }));
+  const drawer = within(await screen.findByRole("dialog"));
+  const timeline = within(await drawer.findByRole("region", { name: "Timeline" }));
+  for (const part of ["Checked and held", "fal", "bfl, making", "Stored and charged"])
+    timeline.getByText(part);
+  within(drawer.getByRole("region", { name: "Attempts" })).getByText("Rate limited");
+  const replay = drawer.getByRole("link", { name: "Open in Playground" }).getAttribute("href") ?? "";
+  expect(Object.fromEntries(new URL(replay, "http://x").searchParams)).toEqual({
+    ...{ model: IMAGE.id, prompt: "a kite", size: "1024x1024", n: '"2"' },
+  });
+  expect(window.location.search).toContain(IMAGE_ID);
+  window.history.back();
+  await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+});
+
+test("a pasted text with an id opens the request", async () => {
+  logsRouter();
+  openApp(LOGS);
+  const search = await screen.findByLabelText("Find a request by its ID");
+  fireEvent.change(search, { target: { value: `request ${TEXT_ID.toUpperCase()}, please` } });
+  await within(await screen.findByRole("dialog")).findByText("Prompts and answers are not stored.");
+});
+
+test("filters are in the address and in the request; Clear removes them all", async () => {
+  const router = logsRouter(() => ({ data: [], next: null }));
+  openApp(`${LOGS}?status=failed&key_id=web_token&range=1h`);
+  await screen.findByText("No requests match");
+  const query = router.callsOf(`GET ${REQUESTS}`)[0]?.query;
+  expect(Object.fromEntries(query ?? [])).toMatchObject({ status: "failed", key_id: "web_token" });
+  expect(query?.get("from")).toMatch(/^\d{4}-\d\d-\d\dT/);
+  screen.getByRole("button", { name: "Last hour" });
+  screen.getByRole("button", { name: "Key: Playground" });
+  click("button", "Remove the filter Status");
+  await waitFor(() => expect(window.location.search).not.toContain("status"));
+  fireEvent.click(screen.getAllByRole("button", { name: "Clear filters" })[0] as HTMLElement);
+  await screen.findByText("Waiting for a request");
+});
+
+test("an empty log shows the first request as curl; a failed one offers another try", async () => {
+  logsRouter(() => ({ data: [], next: null }));
+  openApp(LOGS);
+  await screen.findByText("Waiting for a request");
+  await screen.findByLabelText("the first request");
+  closeApp();
+  logsRouter(() => errorAnswer(400, "invalid_value", "The log is away."));
+  openApp(LOGS);
+  await screen.findByText("The log is away.");
+  screen.getByRole("button", { name: "Try again" });
+});

@@ -1,0 +1,54 @@
+// Names of keys and models in the log: people read names and not ids.
+import { useQuery } from "@tanstack/react-query";
+import { call } from "../../api/console-client.ts";
+import { modelsQuery } from "../../models-query.ts";
+import { useAccount } from "../../session.ts";
+
+/** Value of the key filter for all web tokens. */
+export const WEB_TOKEN = "web_token";
+const PLAYGROUND = "Playground";
+const MOST_KEYS = "100";
+const HINT = 8;
+
+export interface Choice {
+  readonly value: string;
+  readonly label: string;
+}
+
+/** Returns the keys of the account as choices, and the name of a key by the id that a request has. */
+export function useKeyNames(): {
+  readonly choices: readonly Choice[];
+  readonly nameOf: (id: string) => string;
+} {
+  const { account_id: account } = useAccount();
+  const query = { kind: "normal", limit: MOST_KEYS } as const;
+  const { data } = useQuery({
+    queryKey: ["keys", account, "names"],
+    queryFn: ({ signal }) => call("listKeys", { path: { account }, query, signal }),
+    staleTime: 60_000,
+  });
+  const keys = data?.data ?? [];
+  const names = new Map(keys.map(({ id, name }) => [id, name]));
+  return {
+    choices: [
+      { value: WEB_TOKEN, label: PLAYGROUND },
+      ...keys.map(({ id, name }) => ({ value: id, label: name })),
+    ],
+    // The web tokens of an account have its id.
+    nameOf: (id) =>
+      id === account ? PLAYGROUND : (names.get(id) ?? (data ? `Key ${id.slice(0, HINT)}…` : "")),
+  };
+}
+
+/** Returns the models of the catalogue as choices, and the name of a model by its id. */
+export function useModelNames(): {
+  readonly choices: readonly Choice[];
+  readonly nameOf: (id: string) => string;
+} {
+  const { data = [] } = useQuery(modelsQuery);
+  const names = new Map(data.map(({ id, name }) => [id, name]));
+  return {
+    choices: data.map(({ id, name }) => ({ value: id, label: name === id ? id : `${name} · ${id}` })),
+    nameOf: (id) => names.get(id) ?? id,
+  };
+}
