@@ -98,6 +98,7 @@ CREATE TABLE account_state (
   bucket integer NOT NULL,
   suspended boolean NOT NULL,
   open_holds text NOT NULL /* JSON array. */,
+  adjusted bigint NOT NULL DEFAULT 0 /* The adjustments in credited. */,
   CONSTRAINT account_state_pkey PRIMARY KEY (bucket, account_id)
 );
 
@@ -111,6 +112,16 @@ CREATE TABLE adjustment (
   CONSTRAINT adjustment_credits_check CHECK (credits <> 0),
   CONSTRAINT adjustment_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
   CONSTRAINT adjustment_pkey PRIMARY KEY (id)
+);
+
+-- Ids of the budgets that steps name by number.
+CREATE TABLE budget_number (
+  account_id uuid NOT NULL,
+  budget_id uuid NOT NULL,
+  bucket integer NOT NULL,
+  budget integer NOT NULL,
+  CONSTRAINT budget_number_pkey PRIMARY KEY (bucket, account_id, budget),
+  CONSTRAINT budget_number_bucket_account_id_budget_id_key UNIQUE (bucket, account_id, budget_id)
 );
 
 -- The budgets of account_state.
@@ -138,6 +149,17 @@ CREATE TABLE claim (
   CONSTRAINT claim_pkey PRIMARY KEY (bucket, account_id, key, generation)
 );
 
+-- Costs of all accounts of a bucket by the UTC day of their booking, in pico.
+CREATE TABLE cost_by_day (
+  bookings bigint NOT NULL,
+  day date NOT NULL,
+  bucket integer NOT NULL,
+  provider text NOT NULL,
+  upstream_model text NOT NULL /* Empty for an attempt that another attempt of the same request followed. */,
+  cost numeric NOT NULL,
+  CONSTRAINT cost_by_day_pkey PRIMARY KEY (bucket, day, provider, upstream_model)
+) WITH (fillfactor=50);
+
 -- Money from outside; only COMPLETED ones count.
 CREATE TABLE deposit (
   id uuid NOT NULL,
@@ -150,6 +172,20 @@ CREATE TABLE deposit (
   CONSTRAINT deposit_credits_check CHECK (credits > 0),
   CONSTRAINT deposit_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
   CONSTRAINT deposit_pkey PRIMARY KEY (id)
+);
+
+-- Reports of payments. A deposit or refund counts by its step alone.
+CREATE TABLE deposit_report (
+  account_id uuid NOT NULL,
+  id uuid NOT NULL,
+  credits bigint NOT NULL,
+  created_at bigint NOT NULL,
+  changed_at bigint NOT NULL,
+  bucket integer NOT NULL,
+  status deposit_status NOT NULL,
+  source text NOT NULL,
+  CONSTRAINT deposit_report_credits_check CHECK (credits > 0),
+  CONSTRAINT deposit_report_pkey PRIMARY KEY (bucket, id)
 );
 
 -- The journal. Each row is one transfer in each ledger; the view posting shows both sides.
@@ -214,6 +250,19 @@ CREATE TABLE kept_answer (
   body bytea NOT NULL,
   CONSTRAINT kept_answer_pkey PRIMARY KEY (bucket, account_id, hold_id)
 );
+
+-- Candidates for resolvers and lists. The steps decide whether a hold is open.
+CREATE TABLE open_hold (
+  account_id uuid NOT NULL,
+  hold_id uuid NOT NULL,
+  place_seq bigint NOT NULL,
+  placed_at bigint NOT NULL,
+  deadline_at bigint NOT NULL,
+  leased_until bigint NOT NULL,
+  bucket integer NOT NULL,
+  service text NOT NULL,
+  CONSTRAINT open_hold_pkey PRIMARY KEY (bucket, account_id, place_seq)
+) WITH (fillfactor=70);
 
 -- What may spend: one row per API key, with its cap, its window and its running totals.
 CREATE TABLE spender (
@@ -282,6 +331,15 @@ CREATE TABLE step (
   CONSTRAINT step_pkey PRIMARY KEY (bucket, account_id, seq)
 );
 
+-- The position of a reader: it has applied the steps of all transactions that are visible in the snapshot.
+CREATE TABLE step_cursor (
+  bucket integer NOT NULL,
+  reader text NOT NULL,
+  seen pg_snapshot NOT NULL,
+  CONSTRAINT step_cursor_bucket_check CHECK (bucket >= 0 AND bucket <= 255),
+  CONSTRAINT step_cursor_pkey PRIMARY KEY (bucket, reader)
+) WITH (fillfactor=50);
+
 -- Text requests that are over. No money depends on it, and its rows go after a time.
 CREATE TABLE text_request (
   id uuid NOT NULL /* Also of its hold, which says what it cost. */,
@@ -313,6 +371,20 @@ CREATE TABLE text_retention (
 );
 
 -- Charges by the UTC day of their capture.
+CREATE TABLE usage_by_day (
+  account_id uuid NOT NULL,
+  budget_id uuid NOT NULL /* The lowest budget of the chain. */,
+  requests bigint NOT NULL,
+  charge bigint NOT NULL,
+  day date NOT NULL,
+  bucket integer NOT NULL,
+  model text NOT NULL,
+  provider text NOT NULL,
+  cost numeric NOT NULL,
+  CONSTRAINT usage_by_day_pkey PRIMARY KEY (bucket, account_id, day, budget_id, model, provider)
+) WITH (fillfactor=50);
+
+-- Charges by the UTC day of their capture.
 CREATE TABLE usage_daily (
   account_id uuid NOT NULL,
   day date NOT NULL,
@@ -335,17 +407,23 @@ CREATE INDEX hold_open ON hold USING btree (service, deadline_at) WHERE state = 
 
 CREATE INDEX idempotency_claimed_at ON idempotency USING btree (claimed_at);
 
+CREATE INDEX open_hold_due ON open_hold USING btree (service, deadline_at);
+
 CREATE INDEX spender_in_order ON spender USING btree (account_id, created_at, id);
+
+CREATE INDEX step_credit ON step USING btree (bucket, account_id, seq) WHERE kind = ANY (ARRAY[11, 12, 13]);
 
 CREATE INDEX step_late ON step USING btree (bucket, id) WHERE kind = 8;
 
-CREATE INDEX step_tx ON step USING brin (tx) WITH (pages_per_range='16', autosummarize='on');
+CREATE INDEX step_tx ON step USING btree (tx);
 
 CREATE INDEX text_request_of_account ON text_request USING btree (account_id, began_at, id);
 
 CREATE INDEX text_request_of_model ON text_request USING btree (account_id, model, began_at, id);
 
 CREATE INDEX text_request_of_spender ON text_request USING btree (spender_id, began_at, id);
+
+CREATE INDEX usage_of_budget ON usage_by_day USING btree (bucket, account_id, budget_id, day);
 
 CREATE INDEX usage_of_spender ON usage_daily USING btree (spender_id, day);
 

@@ -77,6 +77,13 @@ test(
     const described = Object.entries(document.paths).flatMap(([path, item]) =>
       Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
     );
+    const [, cases] = /(\d+) generated/.exec(printed.stdout) ?? [];
+    const figures = {
+      cases: Number(cases),
+      answers: sum(() => true),
+      generations: sum((name) => MADE.test(name)),
+    };
+    process.stdout.write(`${JSON.stringify(figures)}\n`);
     expect([...operations].sort()).toEqual(described.sort());
     expect(printed.stdout).toMatch(/(\d+) generated, \1 passed/);
     expect(sum((name) => /5\d\d$/.test(name))).toBe(0);

@@ -80,6 +80,7 @@ test("a client that is generated from it compiles, and what it is told is so", a
   expect(report.generations).toEqual({ listed: 2, model: "sandbox/image-edit", cost: expect.any(Number) });
   expect(report.models).toEqual({ listed: 3, found: "sandbox/image" });
   expect(report.keys).toEqual({ secret: true, listed: true, deleted: true });
+  expect(report.others).toEqual({ response: "response", job: "video", receivers: 0 });
   expect(report.refusals).toEqual(["model_not_found", "model", "unauthorized"]);
   expect(report.money).toEqual({
     cost: expect.any(Number),

@@ -1,4 +1,4 @@
-// Mutants of the append-only ledger: of its table and of the writer that keeps accounts in memory.
+// Mutants of the append-only ledger: of its table, of the writer that keeps accounts in memory, of the followers and the reads.
 import type { Mutant } from "./mutant.ts";
 
 const TABLES = "services/billing/migrations/0012-steps.sql";
@@ -6,6 +6,11 @@ const CHAIN = "services/billing/src/chain";
 const CONNECTION = `${CHAIN}/chain-connection.ts`;
 const STATES = `${CHAIN}/state-store.ts`;
 const TEST = `${CHAIN}/chain-connection.test.ts`;
+const FOLLOWER = "services/billing/src/follower";
+const READS = "services/billing/src/reads";
+const FOLLOWER_TEST = `${FOLLOWER}/follower.test.ts`;
+const RANGES = `${FOLLOWER}/step-range.test.ts`;
+const READ_TEST = `${READS}/reads.test.ts`;
 
 export const MUTANTS_OF_CHAIN: readonly Mutant[] = [
   {
@@ -66,6 +71,20 @@ export const MUTANTS_OF_CHAIN: readonly Mutant[] = [
   },
   {
     file: CONNECTION,
+    find: "age < CONFIRMED_FOR_MS && ",
+    replace: "",
+    what: "a customer who has paid in another process is refused for ever",
+    caught: { test: TEST, name: "is refused without a statement for a second" },
+  },
+  {
+    file: `${CHAIN}/account-work.ts`,
+    find: "outcome.refusal?.inFlight === false && isYoung",
+    replace: "(outcome.refusal?.inFlight === false || isYoung)",
+    what: "a repeated place, or one that waits for other holds, is refused by old memory",
+    caught: { test: TEST, name: "is read at once if one of them may be a repeat" },
+  },
+  {
+    file: CONNECTION,
     find: "    if (asked.size === 0) return false;\n",
     replace: "    if (asked.size >= 0) return false;\n",
     what: "a repeated request with a used key is refused for its money",
@@ -120,5 +139,91 @@ export const MUTANTS_OF_CHAIN: readonly Mutant[] = [
     replace: "",
     what: "a step books the cost of an earlier one",
     caught: { test: `${CHAIN}/step-encoding.test.ts` },
+  },
+
+  // Behind the ledger: each step is applied once, and a client reads its own writes.
+  {
+    file: `${FOLLOWER}/cursor-store.ts`,
+    find: " OR s.tx = ANY ($4::bigint[]))",
+    replace: " AND $4::bigint[] IS NOT NULL)",
+    what: "a charge that commits late is never in the sums",
+    caught: { test: FOLLOWER_TEST, name: "stays open are applied after its commit" },
+  },
+  {
+    file: `${FOLLOWER}/follower.ts`,
+    find: "        if (await hasLateSteps(client, position)) return true;\n",
+    replace: "",
+    what: "a charge that commits late waits for the next one",
+    caught: { test: FOLLOWER_TEST, name: "stays open are applied after its commit" },
+  },
+  {
+    file: `${FOLLOWER}/follower.ts`,
+    find: "      await movePosition(client, reader.name, buckets, range.next);\n",
+    replace: "      await movePosition(client, reader.name, buckets, seen);\n",
+    what: "each round counts the same charges again",
+    caught: { test: FOLLOWER_TEST, name: "are in sums and in the list of open holds" },
+  },
+  {
+    file: `${FOLLOWER}/follower.ts`,
+    find: "    await forgetTransactions(client, buckets, now.end);\n",
+    replace: "",
+    what: "charges of before a restore count twice",
+    caught: { test: FOLLOWER_TEST, name: "after a restore from a dump" },
+  },
+  {
+    file: `${FOLLOWER}/follower.ts`,
+    find: "    await reader.clear(client, buckets);\n",
+    replace: "",
+    what: "a restore counts the restored sums again",
+    caught: { test: FOLLOWER_TEST, name: "after a restore from a dump" },
+  },
+  {
+    file: `${FOLLOWER}/step-range.ts`,
+    find: "  return seen.end > now.end;",
+    replace: "  return seen.end < 0n && now.end > 0n;",
+    what: "charges of after a restore are in no sum",
+    caught: { test: RANGES },
+  },
+  {
+    file: `${FOLLOWER}/step-range.ts`,
+    find: "  if (slice > now.start)",
+    replace: "  if (slice > now.end)",
+    what: "a slice ends among running transactions, and loses their charges",
+    caught: { test: RANGES },
+  },
+  {
+    file: `${FOLLOWER}/open-hold-store.ts`,
+    find: "AND c.has_ended AND NOT c.is_new",
+    replace: "AND c.has_ended AND c.is_new",
+    what: "an ended hold is offered to resolvers for ever",
+    caught: { test: FOLLOWER_TEST, name: "are in sums and in the list of open holds" },
+  },
+  {
+    file: `${FOLLOWER}/sums-store.ts`,
+    find: "} AND s.kind = 5\n",
+    replace: "} AND s.kind IN (5, 6) AND s.billed_by IS NOT NULL\n",
+    what: "failed requests are in the usage of a customer",
+    caught: { test: FOLLOWER_TEST, name: "are in sums and in the list of open holds" },
+  },
+  {
+    file: `${READS}/account-reader.ts`,
+    find: "    await catchUp(client, known.values());\n",
+    replace: "",
+    what: "a client does not read its own writes",
+    caught: { test: READ_TEST, name: "include each answered step" },
+  },
+  {
+    file: `${READS}/account-summary.ts`,
+    find: "windowUsed: isCurrent || period",
+    replace: 'windowUsed: isCurrent || period !== "lifetime" || period',
+    what: "a key shows the usage of yesterday as that of today",
+    caught: { test: READ_TEST, name: "have an empty window on the next day" },
+  },
+  {
+    file: `${READS}/hold-reads.ts`,
+    find: 'outcomes[index]?.code === "done"',
+    replace: "outcomes[index] !== undefined",
+    what: "two resolvers have the same hold",
+    caught: { test: READ_TEST, name: "are each leased to one of many processes" },
   },
 ];

@@ -56,6 +56,8 @@ export interface Account {
   at: number;
   /** Deposits less refunds, plus adjustments. */
   credited: Credits;
+  /** The adjustments among them. */
+  adjusted: Credits;
   /** Charges. */
   debited: Credits;
   /** Credits of open holds. */
@@ -79,6 +81,7 @@ export function newAccount(id: Id): Account {
     seq: 0,
     at: 0,
     credited: 0n,
+    adjusted: 0n,
     debited: 0n,
     held: 0n,
     suspended: false,

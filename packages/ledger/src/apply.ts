@@ -46,6 +46,9 @@ function applyToHolds(account: Account, step: Step, undo: Undo | undefined): voi
     case "suspend":
       applyDetail(account, step.detail, undo);
       break;
+    case "adjustment":
+      set(account, { adjusted: account.adjusted + step.credits }, ["adjusted"], undo);
+      break;
     default:
       changeHold(account, step, undo);
   }
@@ -179,9 +182,9 @@ function dropUnheld(budget: Budget, undo: Undo | undefined): void {
 }
 
 function applyDetail(account: Account, detail: StepDetail | null, undo: Undo | undefined): void {
-  if (detail === null || "kept" in detail) return;
+  if (detail === null) return;
   if ("suspended" in detail) set(account, detail, ["suspended"], undo);
-  else putBudget(account, detail.definition, undo);
+  if ("definition" in detail) putBudget(account, detail.definition, undo);
 }
 
 /** A new period opens the next window at zero. */

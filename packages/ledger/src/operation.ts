@@ -102,6 +102,8 @@ export interface CreditChange extends OnAccount {
   /** Id of the deposit or of the adjustment. */
   readonly id: Id;
   readonly credits: Credits;
+  /** Source of the money of a deposit, or reason of an adjustment. */
+  readonly note?: string | undefined;
 }
 
 /** Opens an account with zero credit. */

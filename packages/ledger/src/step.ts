@@ -43,7 +43,9 @@ export interface BudgetAfter {
 export type StepDetail =
   | { readonly definition: BudgetDefinition }
   | { readonly suspended: boolean }
-  | { readonly kept: KeptAmounts };
+  | { readonly kept: KeptAmounts }
+  /** deposit, refund, adjustment */
+  | { readonly note: string };
 
 export interface Step {
   readonly kind: StepKind;

@@ -5,5 +5,5 @@
 export const PROVIDER_ABILITIES = ["image", "video", "image-input"] as const;
 export type ProviderAbility = (typeof PROVIDER_ABILITIES)[number];
 
-/** Providers whose adapters send partial images in a stream. */
+/** Providers with an adapter that sends partial images in a stream. */
 export const PARTIAL_IMAGE_PROVIDERS: ReadonlySet<string> = new Set(["openai"]);

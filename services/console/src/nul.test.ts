@@ -20,6 +20,10 @@ const GOOD = {
   reason: "reason",
   id: "00000000-0000-4000-8000-000000000000",
   is_suspended: true,
+  low_balance: null,
+  budget_percents: [],
+  failure_percent: null,
+  by_mail: false,
 };
 
 let served: ConsoleUnderTest;

@@ -66,6 +66,17 @@ async function images() {
   };
 }
 
+async function responsesAndVideos() {
+  const body = { model: "sandbox/chat", input: "Is the sea blue?" };
+  const response = good(await json.POST("/v1/compat/responses", { body }));
+  const film = { model: "sandbox/video", prompt: "a fox", seconds: 1 };
+  const job = good(await json.POST("/v1/compat/videos", { body: film }));
+  const path = { id: job.id };
+  const found = good(await client.GET("/v1/compat/videos/{id}", { params: { path } }));
+  const { data } = good(await manager.GET("/v1/account/webhooks/receivers"));
+  return { response: response.object, job: found.object, receivers: data.length };
+}
+
 async function generations() {
   const { data } = good(
     await client.GET("/v1/generations", { params: { query: { limit: 2, kind: "image" } } }),
@@ -120,5 +131,6 @@ const report = {
   keys: await keys(),
   refusals: await refusals(),
   money: await money(),
+  others: await responsesAndVideos(),
 };
 process.stdout.write(`${JSON.stringify(report)}\n`);

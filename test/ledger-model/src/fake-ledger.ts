@@ -60,6 +60,8 @@ export interface FakeLedgerOptions {
   readonly freeLimit?: number;
   /** Credits of accounts that no test opened; absent: such accounts and their spenders are refused. */
   readonly credit?: bigint;
+  /** The answers of a ledger of steps; absent: those of billing over its tables of today. */
+  readonly overSteps?: boolean;
 }
 
 export class FakeLedger {
@@ -72,7 +74,7 @@ export class FakeLedger {
 
   constructor(options: FakeLedgerOptions) {
     this.#options = options;
-    this.memory = new MemoryLedger(options.freeLimit ?? null);
+    this.memory = new MemoryLedger(options.freeLimit ?? null, options.overSteps ?? false);
   }
 
   get #now(): number {
@@ -224,10 +226,11 @@ export class FakeLedger {
   }
 
   #usageOf(spender: Spender) {
-    const budget = findBudget(this.memory.account(spender.accountId), spender.spenderId);
+    const account = this.memory.account(spender.accountId);
+    const budget = findBudget(account, spender.spenderId);
     if (budget === undefined) throw new Error(`Spender ${spender.spenderId} has no budget.`);
     const { definition, window, windowStart: began, totals, used: usedCredits, requests } = budget;
-    const start = windowStart(definition.period, this.#now);
+    const start = windowStart(definition.period, Math.max(this.#now, account.at));
     const isCurrent = start !== null && began !== null && began >= start;
     const isCounted = isCurrent || definition.period === "lifetime";
     return {

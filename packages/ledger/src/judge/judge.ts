@@ -40,10 +40,11 @@ function judgeSuspend(account: Account, { suspended }: Suspend, now: number): Ju
 }
 
 /** The caller has checked that this id was not booked before. */
-function judgeCredit(account: Account, { kind, id, credits }: CreditChange, now: number): Judged {
+function judgeCredit(account: Account, { kind, id, credits, note }: CreditChange, now: number): Judged {
   const credited = account.credited + credits;
   if (larger(credited, -credited) > MOST_TOTAL) return { outcome: { code: "out_of_range" } };
-  return changes({ ...accountStep(account, kind, now), id, credits, credited });
+  const detail = note === undefined ? null : { note };
+  return changes({ ...accountStep(account, kind, now), id, credits, credited, detail });
 }
 
 function judgeBudget(account: Account, { definition }: PutBudget, now: number): Judged {

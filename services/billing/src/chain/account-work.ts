@@ -12,6 +12,7 @@ import {
   type Terms,
   takeBack,
 } from "@gr/ledger";
+import { timeOf } from "../mirror/spend-mirror.ts";
 import { type CachedAccount, noteStep } from "./cached-account.ts";
 import type { ChainOperation } from "./chain-operation.ts";
 import type { ClaimRow, KeptAnswerRow } from "./claim-store.ts";
@@ -69,6 +70,24 @@ export class AccountWork {
       const { key } = operation.claim;
       const isAnswered = findHold(this.account, operation.holdId) !== undefined;
       return isAnswered || this.cached.claims.has(key) ? [] : [key];
+    });
+  }
+
+  /**
+   * Each operation is a place that waiting for other holds would not help, and none can be a repeat: the ids of its holds are
+   * younger than the confirmation. A place of zero credits or with a claim has other reasons.
+   */
+  isHopeless(): boolean {
+    const { clock } = this.cached.confirmed;
+    return this.asked.every((each, position) => {
+      const { operation } = each;
+      if (operation.kind !== "place" || operation.credits === 0n || operation.claim !== undefined)
+        return false;
+      const outcome = this.#decision?.outcomes[position];
+      const isOfMoney = outcome?.code === "insufficient_credits" || outcome?.code === "spend_limit_exceeded";
+      const madeAt = timeOf(operation.holdId);
+      const isYoung = madeAt !== undefined && madeAt > BigInt(Math.ceil(clock));
+      return isOfMoney && outcome.refusal?.inFlight === false && isYoung;
     });
   }
 

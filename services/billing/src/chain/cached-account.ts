@@ -17,10 +17,19 @@ export interface CachedAccount {
   readonly account: Account;
   /** Number of the step after which the state was stored; 0 = never. */
   storedSeq: number;
-  /** Numbers of the budgets that changed since then. */
+  /** Times at which memory last equalled the table; of a stopwatch, and of the clock. */
+  confirmed: Confirmation;
+  /** Numbers of the budgets that changed since the state was stored. */
   readonly changed: Set<number>;
   /** Latest owners by Idempotency-Key; null = the key has no owner. Keys without an element have to be read. */
   readonly claims: Map<string, ClaimRow | null>;
+}
+
+export interface Confirmation {
+  /** Milliseconds of a stopwatch, which never runs back. */
+  readonly stopwatch: number;
+  /** Unix milliseconds. */
+  readonly clock: number;
 }
 
 export type AccountCache = LRUCache<Id, CachedAccount>;
@@ -31,8 +40,10 @@ export function newAccountCache(mostBytes: number): AccountCache {
 }
 
 export function newCachedAccount(id: Id): CachedAccount {
-  return { account: newAccount(id), storedSeq: 0, changed: new Set(), claims: new Map() };
+  return { account: newAccount(id), storedSeq: 0, confirmed: NEVER, changed: new Set(), claims: new Map() };
 }
+
+const NEVER: Confirmation = { stopwatch: Number.NEGATIVE_INFINITY, clock: 0 };
 
 /** Puts accounts into the cache with their present size. */
 export function keepInCache(cache: AccountCache, accounts: Iterable<CachedAccount>): void {

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Id } from "@gr/ledger";
 import { DatabaseAddress, until } from "@gr/testing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { chainProblems, stepsOfHold } from "../test/chain-checker-store.ts";
+import { chainProblems, stepsOfHold } from "../test/chain/chain-checker-store.ts";
 import {
   budget,
   ChainRig,
@@ -15,7 +15,7 @@ import {
   opening,
   place,
   release,
-} from "../test/chain-rig.ts";
+} from "../test/chain/chain-rig.ts";
 import { THURSDAY } from "../test/start-billing.ts";
 import { bucketOf } from "./bucket.ts";
 import { startCold, storeState } from "./state-store.ts";
@@ -103,6 +103,54 @@ describe("two writers of one account", () => {
       "done",
       "insufficient_credits",
     ]);
+  });
+});
+
+describe("a flood of hopeless places", () => {
+  /** A UUID of version 7, of a request that began after the latest read. */
+  const newHold = () => {
+    const time = (rig.clock.now() + 1).toString(16).padStart(12, "0");
+    return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
+  };
+
+  test("is refused without a statement for a second after the account was read", async () => {
+    const wallet = await openWallet(10n);
+    const stopwatch = { now: () => seconds * 1_000 };
+    let seconds = 1;
+    let refused = 0;
+    const refusedFromMemory = (places: number) => {
+      refused += places;
+    };
+    const [one, other] = [await rig.writer({ stopwatch, refusedFromMemory }), await rig.writer()];
+    const tooMuch = (fields: Parameters<typeof place>[2] = { holdId: newHold() }) =>
+      place(wallet, 50n, fields);
+    expect(await one.codes(tooMuch())).toEqual(["insufficient_credits"]);
+    expect(await one.codes(tooMuch(), tooMuch())).toEqual(["insufficient_credits", "insufficient_credits"]);
+    expect(refused).toBe(2);
+    await other.post({ kind: "deposit", accountId: wallet.accountId, id: randomUUID(), credits: 90n });
+    seconds = 1.9;
+    expect(await one.codes(tooMuch())).toEqual(["insufficient_credits"]);
+    seconds = 2;
+    expect(await one.codes(tooMuch())).toEqual(["done"]);
+    expect(refused).toBe(3);
+  });
+
+  test("is read at once if one of them may be a repeat, has a key, or waits for other holds", async () => {
+    const fields = [{ holdId: randomUUID() }, { holdId: newHold(), claim: claimOf("flood") }];
+    for (const of of fields) {
+      const wallet = await openWallet(10n);
+      const [one, other] = [await rig.writer(), await rig.writer()];
+      expect(await one.codes(place(wallet, 50n, { holdId: newHold() }))).toEqual(["insufficient_credits"]);
+      await other.post({ kind: "deposit", accountId: wallet.accountId, id: randomUUID(), credits: 90n });
+      expect(await one.codes(place(wallet, 50n, of))).toEqual(["done"]);
+    }
+    const wallet = await openWallet(60n);
+    const [one, other] = [await rig.writer(), await rig.writer()];
+    const open = place(wallet, 50n);
+    await one.post(open);
+    expect(await one.codes(place(wallet, 50n, { holdId: newHold() }))).toEqual(["insufficient_credits"]);
+    await other.post(release(wallet, open.holdId));
+    expect(await one.codes(place(wallet, 50n, { holdId: newHold() }))).toEqual(["done"]);
   });
 });
 

@@ -8,6 +8,7 @@ import { AccountWork } from "./account-work.ts";
 import {
   type AccountCache,
   type CachedAccount,
+  type Confirmation,
   forget,
   keepInCache,
   newAccountCache,
@@ -26,6 +27,9 @@ const EAGER_ROUNDS = 3;
 const MOST_PAUSE_MS = 10;
 /** States that are stored before one flush. */
 const MOST_STATES = 4;
+/** Time for which a confirmed account refuses hopeless places without a statement. */
+const CONFIRMED_FOR_MS = 1_000;
+const STOPWATCH: Clock = { now: () => performance.now() };
 const CACHE_BYTES = 256 * 2 ** 20;
 
 export interface ChainOptions {
@@ -36,6 +40,10 @@ export interface ChainOptions {
   readonly log: Logger;
   /** Approximate memory of cached accounts; 256 MiB if absent. */
   readonly cacheBytes?: number;
+  /** Milliseconds that never run back; those of this process if absent. */
+  readonly stopwatch?: Clock;
+  /** Called with the number of places that were refused without a statement. */
+  readonly refusedFromMemory?: (places: number) => void;
   /** Called for each flush that another writer's steps or locks have refused. */
   readonly lostRace?: (error: unknown) => void;
 }
@@ -134,11 +142,27 @@ export class ChainConnection {
     }
     for (const work of writing) work.noteStored();
     const silent = works.filter(({ steps }) => steps.length === 0);
+    const refused = silent.filter((work) => this.#isRefusedFromMemory(work));
+    if (refused.length > 0) this.#options.refusedFromMemory?.(refused.flatMap(({ asked }) => asked).length);
+    const unconfirmed = silent.filter((work) => !refused.includes(work));
+    const now = this.#now();
     const changed = await catchUp(
       client,
-      silent.map(({ cached }) => cached),
+      unconfirmed.map(({ cached }) => cached),
     );
+    for (const { cached } of [...writing, ...unconfirmed]) cached.confirmed = now;
     return new Set(works.filter(({ cached }) => !changed.has(cached)));
+  }
+
+  /** A flood of hopeless places reads an account once a second. */
+  #isRefusedFromMemory(work: AccountWork): boolean {
+    const age = this.#now().stopwatch - work.cached.confirmed.stopwatch;
+    return work.answered.size === 0 && age < CONFIRMED_FOR_MS && work.isHopeless();
+  }
+
+  #now(): Confirmation {
+    const { clock, stopwatch = STOPWATCH } = this.#options;
+    return { stopwatch: stopwatch.now(), clock: clock.now() };
   }
 
   async #decide(client: PoolClient, work: AccountWork): Promise<void> {

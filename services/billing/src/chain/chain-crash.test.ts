@@ -11,10 +11,12 @@ import { until, warmStart } from "@gr/testing";
 import { byDepth } from "@gr/testing/depth";
 import { Random } from "@gr/testing/random";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { chainProblems, countSteps, cutConnections, storedKinds } from "../test/chain-checker-store.ts";
-import { ChainRig } from "../test/chain-rig.ts";
-import { newCrashAccount, openingOf } from "../test/crash-load.ts";
-import { type CrashLog, type CrashSettings, readLog, textOf } from "../test/crash-log.ts";
+import { chainProblems, countSteps, cutConnections, storedKinds } from "../test/chain/chain-checker-store.ts";
+import { followersOn } from "../test/chain/chain-reads.ts";
+import { ChainRig } from "../test/chain/chain-rig.ts";
+import { newCrashAccount, openingOf } from "../test/chain/crash-load.ts";
+import { type CrashLog, type CrashSettings, readLog, textOf } from "../test/chain/crash-log.ts";
+import { countFollowed } from "../test/chain/follower-store.ts";
 import type { ChainOperation } from "./chain-operation.ts";
 
 const { STEPS, KILLS, CUTS } = byDepth({
@@ -24,7 +26,7 @@ const { STEPS, KILLS, CUTS } = byDepth({
 const WRITERS = 3;
 const ACCOUNTS = 20;
 const PATIENCE_MS = 3_600_000;
-const ENTRY = fileURLToPath(new URL("../test/crash-writer.ts", import.meta.url));
+const ENTRY = fileURLToPath(new URL("../test/chain/crash-writer.ts", import.meta.url));
 
 let rig: ChainRig;
 let folder: string;
@@ -94,7 +96,9 @@ test(
     const logs: CrashLog[] = [];
     for (let writer = 0; writer < WRITERS; writer += 1)
       logs.push(readLog(await readFile(logFile(writer), "utf8")));
+    await followersOn(rig.pool).catchUp();
     expect(await chainProblems(rig.pool)).toEqual([]);
+    expect(await countFollowed(rig.pool)).toBeGreaterThan(0);
     expect(logs.flatMap(({ faults }) => faults)).toEqual([]);
     const stored = await storedKinds(rig.pool);
     const lost = logs.flatMap((log) => lostOperations(log, stored));

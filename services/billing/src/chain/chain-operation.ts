@@ -1,5 +1,5 @@
 // Chain operation owns the requests to the writer of the chain: those of the ledger, and for `keep` the answer itself.
-import type { Keep, Operation } from "@gr/ledger";
+import type { CreditChange, Keep, Operation } from "@gr/ledger";
 import type { AnswerContent } from "./claim-store.ts";
 
 export interface KeepAnswer extends Keep {
@@ -10,16 +10,13 @@ export type ChainOperation = Exclude<Operation, Keep> | KeepAnswer;
 
 /** The operation begins a hold, a deposit, a refund or an adjustment: its id is in the unique index of beginnings. */
 export function beginningOf(operation: ChainOperation): string | undefined {
-  switch (operation.kind) {
-    case "place":
-      return operation.holdId;
-    case "deposit":
-    case "refund":
-    case "adjustment":
-      return operation.id;
-    default:
-      return undefined;
-  }
+  if (operation.kind === "place") return operation.holdId;
+  return isCreditChange(operation) ? operation.id : undefined;
+}
+
+export function isCreditChange(operation: ChainOperation): operation is CreditChange {
+  const { kind } = operation;
+  return kind === "deposit" || kind === "refund" || kind === "adjustment";
 }
 
 /**

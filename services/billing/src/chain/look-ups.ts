@@ -1,9 +1,9 @@
 // Look-ups own the reads of a writer beside the tails: holds that memory has forgotten, ids that begin a second time, and
 // owners of Idempotency-Keys.
-import { findHold, type Id, type Outcome, replayHold, type Step } from "@gr/ledger";
+import { type CreditChange, findHold, type Id, type Outcome, replayHold, type Step } from "@gr/ledger";
 import type { PoolClient } from "@gr/runtime";
 import type { AccountWork, Asked } from "./account-work.ts";
-import { beginningOf, type ChainOperation } from "./chain-operation.ts";
+import { beginningOf, isCreditChange } from "./chain-operation.ts";
 import { readClaims } from "./claim-store.ts";
 import { type Beginning, readBeginnings, readHoldSteps } from "./step-store.ts";
 
@@ -43,7 +43,7 @@ export async function findBeginnings(client: PoolClient, works: readonly Account
     const { operation } = it;
     const step = begun.find((each) => each.id === id && each.kind === operation.kind);
     if (step === undefined) continue;
-    if (operation.kind !== "place") work.answered.set(it, repeatOutcome(operation, step));
+    if (isCreditChange(operation)) work.answered.set(it, repeatOutcome(operation, step));
     else if (step.accountId !== accountId) work.answered.set(it, RESOLVED);
     else await restoreHolds(client, work, [step]);
   }
@@ -73,8 +73,8 @@ async function restoreHolds(client: PoolClient, work: AccountWork, places: reado
   }
 }
 
-function repeatOutcome(operation: ChainOperation, step: Step): Outcome {
-  const isSame =
-    step.accountId === operation.accountId && "credits" in operation && step.credits === operation.credits;
+function repeatOutcome({ accountId, credits, note }: CreditChange, step: Step): Outcome {
+  const known = step.detail !== null && "note" in step.detail ? step.detail.note : undefined;
+  const isSame = step.accountId === accountId && step.credits === credits && known === note;
   return isSame ? DONE : RESOLVED;
 }

@@ -11,7 +11,7 @@ import { readTails } from "./step-store.ts";
 const STEPS_BETWEEN = 1_000;
 
 /** One statement, so account and budgets are of one snapshot. */
-const STATES = `SELECT s.account_id, s.seq, s.at, s.credited, s.debited, s.held, s.suspended, s.free_day, s.free_used,
+const STATES = `SELECT s.account_id, s.seq, s.at, s.credited, s.adjusted, s.debited, s.held, s.suspended, s.free_day, s.free_used,
     s.open_holds, ARRAY (
       SELECT b.content FROM budget_state b
        WHERE b.bucket = ANY ($1::int[]) AND b.bucket = s.bucket AND b.account_id = s.account_id ORDER BY b.budget) AS budgets
@@ -20,11 +20,11 @@ const STATES = `SELECT s.account_id, s.seq, s.at, s.credited, s.debited, s.held,
  WHERE s.bucket = ANY ($1::int[])`;
 
 /** An older state never replaces a newer one. */
-const STORE_ACCOUNT = `INSERT INTO account_state AS known (bucket, account_id, seq, at, credited, debited, held, suspended,
-    free_day, free_used, open_holds)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+const STORE_ACCOUNT = `INSERT INTO account_state AS known (bucket, account_id, seq, at, credited, adjusted, debited, held,
+    suspended, free_day, free_used, open_holds)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
   ON CONFLICT (bucket, account_id) DO UPDATE SET seq = excluded.seq, at = excluded.at, credited = excluded.credited,
-    debited = excluded.debited, held = excluded.held, suspended = excluded.suspended, free_day = excluded.free_day,
+    adjusted = excluded.adjusted, debited = excluded.debited, held = excluded.held, suspended = excluded.suspended, free_day = excluded.free_day,
     free_used = excluded.free_used, open_holds = excluded.open_holds
   WHERE known.seq < excluded.seq`;
 
@@ -38,6 +38,7 @@ interface StateRow {
   readonly seq: bigint;
   readonly at: bigint;
   readonly credited: bigint;
+  readonly adjusted: bigint;
   readonly debited: bigint;
   readonly held: bigint;
   readonly suspended: boolean;
@@ -107,9 +108,9 @@ export async function storeState(client: PoolClient, cached: CachedAccount): Pro
 }
 
 function valuesOf(account: Account, bucket: number): unknown[] {
-  const { id, seq, at, credited, debited, held, suspended, freeDay, freeUsed, open } = account;
+  const { id, seq, at, credited, adjusted, debited, held, suspended, freeDay, freeUsed, open } = account;
   const holds = holdsText(open.values());
-  return [bucket, id, seq, at, credited, debited, held, suspended, freeDay, freeUsed, holds];
+  return [bucket, id, seq, at, credited, adjusted, debited, held, suspended, freeDay, freeUsed, holds];
 }
 
 function readState(row: StateRow): CachedAccount {
@@ -118,6 +119,7 @@ function readState(row: StateRow): CachedAccount {
   account.seq = Number(row.seq);
   account.at = Number(row.at);
   account.credited = row.credited;
+  account.adjusted = row.adjusted;
   account.debited = row.debited;
   account.held = row.held;
   account.suspended = row.suspended;

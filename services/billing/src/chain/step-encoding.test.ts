@@ -12,7 +12,7 @@ import {
 } from "@gr/ledger";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { ChainRig, claimOf, TAG } from "../test/chain-rig.ts";
+import { ChainRig, claimOf, TAG } from "../test/chain/chain-rig.ts";
 import { THURSDAY } from "../test/start-billing.ts";
 import { encodeSteps } from "./encode-steps.ts";
 import { prepareForFlushes, readTails, writeFlush } from "./step-store.ts";

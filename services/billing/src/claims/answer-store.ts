@@ -13,6 +13,8 @@ export interface Answer {
 
 /** An answer and what its hold is to be captured with. */
 export interface AnswerToKeep extends Answer {
+  /** Undefined: the caller does not name the account. */
+  readonly accountId: string | undefined;
   readonly holdId: string;
   readonly credits: Credits;
   readonly cost: PicoUsd;

@@ -122,7 +122,8 @@ export function deathOf({ begunAt }: Epoch, { confirmedAt, endsAt }: SpendNumber
 const UUID_V7 = /^([0-9a-f]{8})-([0-9a-f]{4})-7/;
 
 /** Unix milliseconds at which an id was made; undefined when it does not say. */
-function timeOf(id: string): bigint | undefined {
+/** @returns Unix milliseconds of a UUID of version 7; undefined for other ids */
+export function timeOf(id: string): bigint | undefined {
   const parts = UUID_V7.exec(id);
   return parts === null ? undefined : BigInt(`0x${parts[1]}${parts[2]}`);
 }

@@ -68,7 +68,12 @@ export function billingReportRpc({ reports, accounts }: ReportDeps): RpcService 
       const only = spenderIds.map((spenderId, index) => uuid(`spender_ids[${index}]`, spenderId));
       const page = { limit: LONGEST_PAGE, after: undefined, only };
       const { usage } = await reaching(accounts.readCredits(id, page));
-      const days = await reaching(reports.lastUsedDays(usage.map(({ spender }) => spender.id)));
+      const days = await reaching(
+        reports.lastUsedDays(
+          id,
+          usage.map(({ spender }) => spender.id),
+        ),
+      );
       return {
         usage: usage.map((one) => ({ ...usageMessage(one), lastUsedDay: days.get(one.spender.id) ?? "" })),
       };

@@ -84,8 +84,8 @@ export interface ReportStore {
   /** Newest first. */
   listEntries(filter: EntryFilter): Promise<{ entries: readonly Entry[]; hasMore: boolean }>;
   sumUsage(filter: UsageFilter): Promise<UsageSums>;
-  /** By spender; one that was never charged for anything is absent. */
-  lastUsedDays(spenderIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** By spender; a spender without a charge is absent. */
+  lastUsedDays(accountId: string, spenderIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Ordered by day, provider and model. */
   sumCosts(filter: CostFilter): Promise<readonly CostSum[]>;
 }
@@ -184,7 +184,7 @@ export function createReportStore(pool: Pool): ReportStore {
       const { entries, hasMore } = pageOf(sums, limit);
       return { sums: entries, hasMore, requests: total?.requests ?? 0n, credits: total?.credits ?? 0n };
     },
-    lastUsedDays: async (spenderIds) => {
+    lastUsedDays: async (_accountId, spenderIds) => {
       const { rows } = await pool.query<{ id: string; day: string }>(LAST_USED, [spenderIds]);
       return new Map(rows.map(({ id, day }) => [id, day]));
     },

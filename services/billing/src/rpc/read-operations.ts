@@ -45,21 +45,21 @@ function readOperation({ operation }: Message, path: string): Operation {
     }
     case "capture":
       return {
-        ...ofHold(`${path}.capture`, operation.value.holdId),
+        ...ofHold(`${path}.capture`, operation.value),
         kind: "capture",
         credits: credits(`${path}.capture.credits`, operation.value.credits),
         cost: cost(`${path}.capture.cost_pico_usd`, operation.value.costPicoUsd),
       };
     case "release":
       return {
-        ...ofHold(`${path}.release`, operation.value.holdId),
+        ...ofHold(`${path}.release`, operation.value),
         kind: releaseKind(`${path}.release.reason`, operation.value.reason),
         cost: cost(`${path}.release.cost_pico_usd`, operation.value.costPicoUsd),
         tag: billerTag(`${path}.release.provider`, operation.value.provider),
       };
     case "extend":
       return {
-        ...ofHold(`${path}.extend`, operation.value.holdId),
+        ...ofHold(`${path}.extend`, operation.value),
         kind: "extend",
         credits: credits(`${path}.extend.credits`, operation.value.credits),
         most: mostOf(`${path}.extend`, operation.value),
@@ -69,7 +69,7 @@ function readOperation({ operation }: Message, path: string): Operation {
       const { value } = operation;
       const at = `${path}.next_attempt`;
       return {
-        ...ofHold(at, value.holdId),
+        ...ofHold(at, value),
         kind: "next",
         cost: cost(`${at}.cost_pico_usd`, value.costPicoUsd),
         deadlineAt: instant(`${at}.deadline_at`, value.deadlineAt),
@@ -89,10 +89,13 @@ function readOperation({ operation }: Message, path: string): Operation {
   }
 }
 
-function ofHold(path: string, holdId: string): Omit<Operation, "kind"> {
+function ofHold(
+  path: string,
+  { holdId, accountId }: { readonly holdId: string; readonly accountId: string },
+): Omit<Operation, "kind"> {
   return {
     holdId: uuid(`${path}.hold_id`, holdId),
-    accountId: null,
+    accountId: accountId === "" ? null : uuid(`${path}.account_id`, accountId),
     spenderId: null,
     credits: 0n,
     most: null,

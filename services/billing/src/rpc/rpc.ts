@@ -171,6 +171,7 @@ function readAdjustment(request: PutAdjustmentRequest): Adjustment {
 
 function readAnswerToKeep(request: KeepAnswerRequest): AnswerToKeep {
   return {
+    accountId: request.accountId === "" ? undefined : uuid("account_id", request.accountId),
     holdId: uuid("hold_id", request.holdId),
     credits: credits("credits", request.credits),
     cost: cost("cost_pico_usd", request.costPicoUsd),

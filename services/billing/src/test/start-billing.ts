@@ -7,6 +7,7 @@ import {
   type CallOptions,
   createRemoteTransport,
   createServiceClient,
+  type Module,
   PRINCIPAL_HEADER,
   type ServiceClient,
   signPrincipal,
@@ -61,11 +62,14 @@ export interface BillingUnderTest extends BillingProcess {
 /** Noon of a Thursday, so that neither day, week nor month are about to end. */
 export const THURSDAY = Date.UTC(2026, 0, 15, 12);
 
-/** @param env settings beside the usual ones. */
-export async function startBilling(env: Record<string, string> = {}): Promise<BillingUnderTest> {
+/** @param env settings beside the usual ones. @param module over today's tables, or over the steps */
+export async function startBilling(
+  env: Record<string, string> = {},
+  module: Module = billingModule,
+): Promise<BillingUnderTest> {
   const database = await migratedDatabase();
   const clock = new ManualClock(THURSDAY);
-  const running = await startBillingOn(database.url, clock, env);
+  const running = await startBillingOn(database.url, clock, env, module);
   const db = new pg.Pool({
     connectionString: database.url,
     max: 2,
@@ -120,8 +124,9 @@ export async function startBillingOn(
   url: string,
   clock: Timer = systemClock,
   env: Record<string, string> = {},
+  module: Module = billingModule,
 ): Promise<BillingProcess> {
-  const running = await startProcess([billingModule], {
+  const running = await startProcess([module], {
     env: {
       DATABASE_URL: url,
       DATABASE_POOL_SIZE: "4",

@@ -28,7 +28,7 @@ export interface Operation {
   readonly kind: OperationKind;
   /** Lower-case UUID, as are the others. */
   readonly holdId: string;
-  /** place */
+  /** Null: the operation is not a place, and its caller does not name the account. */
   readonly accountId: string | null;
   /** place */
   readonly spenderId: string | null;

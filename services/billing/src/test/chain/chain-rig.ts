@@ -4,11 +4,11 @@ import { createHash, randomUUID } from "node:crypto";
 import type { BudgetDefinition, Claim, Id, Outcome, PutBudget } from "@gr/ledger";
 import { connectPostgres, createLogger, type Pool, type PoolClient } from "@gr/runtime";
 import { ManualClock, type TestDatabase } from "@gr/testing";
-import { ChainConnection, type ChainOptions } from "../chain/chain-connection.ts";
-import type { ChainOperation, KeepAnswer } from "../chain/chain-operation.ts";
-import { LedgerWriter } from "../writer/ledger-writer.ts";
-import { migratedDatabase } from "./migrated-database.ts";
-import { THURSDAY } from "./start-billing.ts";
+import { ChainConnection, type ChainOptions } from "../../chain/chain-connection.ts";
+import type { ChainOperation, KeepAnswer } from "../../chain/chain-operation.ts";
+import { LedgerWriter } from "../../writer/ledger-writer.ts";
+import { migratedDatabase } from "../migrated-database.ts";
+import { THURSDAY } from "../start-billing.ts";
 
 export const TAG = {
   service: "text-proxy",

@@ -4,10 +4,11 @@ import { existsSync, openSync, readFileSync, writeSync } from "node:fs";
 import type { Outcome } from "@gr/ledger";
 import { createLogger, pause } from "@gr/runtime";
 import { Random } from "@gr/testing/random";
-import { ChainConnection } from "../chain/chain-connection.ts";
-import type { ChainOperation } from "../chain/chain-operation.ts";
-import { LedgerWriter } from "../writer/ledger-writer.ts";
+import { ChainConnection } from "../../chain/chain-connection.ts";
+import type { ChainOperation } from "../../chain/chain-operation.ts";
+import { LedgerWriter } from "../../writer/ledger-writer.ts";
 import { recentHolds } from "./chain-checker-store.ts";
+import { followersOn } from "./chain-reads.ts";
 import { poolOn } from "./chain-rig.ts";
 import { type CrashAccount, type CrashMemory, crashClock, nextCall } from "./crash-load.ts";
 import { type CrashSettings, parsed, readLog, textOf } from "./crash-log.ts";
@@ -15,6 +16,7 @@ import { type CrashSettings, parsed, readLog, textOf } from "./crash-log.ts";
 /** Calls of one process at the same time. */
 const CALLERS = 3;
 const RETRY_MS = 20;
+const FOLLOW_MS = 50;
 
 const settings = parsed(process.env["CRASH_SETTINGS"] ?? "{}") as CrashSettings;
 const { url, logFile, accounts, startedAt, seed } = settings;
@@ -71,7 +73,18 @@ async function callAgainAndAgain(mine: readonly CrashAccount[]): Promise<void> {
   }
 }
 
+/** Killed and cut off like the writer. */
+async function followAgainAndAgain(): Promise<void> {
+  const { catchUp } = followersOn(pool);
+  while (running) {
+    await catchUp().catch((error) => log.debug({ err: error }, "a round of the followers failed"));
+    await pause(FOLLOW_MS);
+  }
+}
+
+const following = followAgainAndAgain();
 for (const { id, call } of unanswered) await sendUntilAnswered(id, call);
 await Promise.all(Array.from({ length: CALLERS }, () => callAgainAndAgain(accounts)));
+await following;
 connection.close();
 await pool.end();

@@ -1,6 +1,6 @@
 // Crash log owns the file of one writer in the crash ring: calls, and the codes of their operations. A call without codes has an
 // unknown outcome.
-import type { ChainOperation } from "../chain/chain-operation.ts";
+import type { ChainOperation } from "../../chain/chain-operation.ts";
 import type { CrashAccount } from "./crash-load.ts";
 
 export interface CrashSettings {

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { BudgetDefinition, Id } from "@gr/ledger";
 import type { Random } from "@gr/testing/random";
-import type { ChainOperation } from "../chain/chain-operation.ts";
+import type { ChainOperation } from "../../chain/chain-operation.ts";
 import { budget, capture, claimOf, keep, place, release } from "./chain-rig.ts";
 
 /** Ledger time of the ring: 6 s of real time are a day. */

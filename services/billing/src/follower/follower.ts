@@ -1,0 +1,130 @@
+// Follower owns the work behind the ledger: a reader applies each committed step once, in the transaction that moves its cursor.
+// No answer about money waits for it. Several processes may follow: the lock of a cursor gives each bucket to one of them.
+import {
+  type Batcher,
+  createBatcher,
+  inTransaction,
+  type Logger,
+  type Pool,
+  type PoolClient,
+  sqlStateOf,
+} from "@gr/runtime";
+import {
+  firstTransaction,
+  forgetTransactions,
+  hasLateSteps,
+  lockPositions,
+  movePosition,
+  openRound,
+  type Position,
+  peekPositions,
+} from "./cursor-store.ts";
+import { isOfAnotherServer, rangeAfter, type StepRange } from "./step-range.ts";
+
+/** A consumer of steps, with tables of its own. */
+export interface StepReader {
+  /** Name of its cursors. */
+  readonly name: string;
+  /** Applies the steps of a range. The transaction sees one snapshot. */
+  apply(client: PoolClient, buckets: readonly number[], range: StepRange): Promise<void>;
+  /** Deletes the rows of these buckets. */
+  clear(client: PoolClient, buckets: readonly number[]): Promise<void>;
+}
+
+export interface FollowerOptions {
+  readonly pool: Pool;
+  readonly reader: StepReader;
+  readonly log: Logger;
+}
+
+/** Another follower has moved a cursor, or forgotten transactions, since the snapshot. */
+const SERIALIZATION_FAILURE = "40001";
+/** Conflicts in one round. */
+const MOST_CONFLICTS = 20;
+const MOST_WAITING = 10_000;
+
+export class Follower {
+  readonly #options: FollowerOptions;
+  readonly #rounds: Batcher<void, void>;
+
+  constructor(options: FollowerOptions) {
+    this.#options = options;
+    this.#rounds = createBatcher(
+      async (calls) => {
+        await this.#follow();
+        return calls.map(() => undefined);
+      },
+      {
+        maxBatch: MOST_WAITING,
+        maxQueue: MOST_WAITING,
+        overflow: () => new Error("Too many reads wait for the follower."),
+      },
+    );
+  }
+
+  /**
+   * Applies the steps that were committed before the call, except those of buckets that another process follows at this moment.
+   * Calls that wait share a round.
+   */
+  async catchUp(): Promise<void> {
+    await this.#rounds();
+  }
+
+  async #follow(): Promise<void> {
+    const { pool } = this.#options;
+    let conflicts = 0;
+    for (let isComplete = !(await this.#hasNews()); !isComplete; ) {
+      try {
+        isComplete = await inTransaction(pool, (client) => this.#followOnce(client));
+      } catch (error) {
+        conflicts += 1;
+        if (sqlStateOf(error) !== SERIALIZATION_FAILURE || conflicts > MOST_CONFLICTS) throw error;
+      }
+    }
+  }
+
+  /** A look without a lock: an idle ledger costs no transaction id. */
+  async #hasNews(): Promise<boolean> {
+    const { pool, reader } = this.#options;
+    return await inTransaction(pool, async (client) => {
+      await openRound(client);
+      for (const position of await peekPositions(client, reader.name)) {
+        if (isOfAnotherServer(position.seen, position.now)) return true;
+        if ((await firstTransaction(client, position)) !== undefined) return true;
+        if (await hasLateSteps(client, position)) return true;
+      }
+      return false;
+    });
+  }
+
+  /** @returns whether each locked cursor has reached the snapshot */
+  async #followOnce(client: PoolClient): Promise<boolean> {
+    const { reader } = this.#options;
+    await openRound(client);
+    let isComplete = true;
+    for (const position of await lockPositions(client, reader.name)) {
+      const { buckets, seen, now } = position;
+      if (isOfAnotherServer(seen, now)) {
+        await this.#startAnew(client, position);
+        continue;
+      }
+      const range = rangeAfter(seen, now, await firstTransaction(client, position));
+      await reader.apply(client, buckets, range);
+      await movePosition(client, reader.name, buckets, range.next);
+      isComplete &&= range.next === now;
+    }
+    return isComplete;
+  }
+
+  /** After a restore from a dump: reads all steps of the buckets again. */
+  async #startAnew(client: PoolClient, { buckets, seen, now }: Position): Promise<void> {
+    const { reader, log } = this.#options;
+    const facts = { reader: reader.name, buckets: buckets.length, seenUntil: String(seen.end) };
+    log.warn(facts, "positions of followers are of another PostgreSQL server; all steps are read again");
+    await client.query({ text: "SET LOCAL statement_timeout = 0" });
+    await forgetTransactions(client, buckets, now.end);
+    await reader.clear(client, buckets);
+    await reader.apply(client, buckets, { from: 0n, until: now.end, late: [], next: now });
+    await movePosition(client, reader.name, buckets, now);
+  }
+}

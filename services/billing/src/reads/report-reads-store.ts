@@ -1,0 +1,194 @@
+// Report reads own the statements of views of an account's money: a page of its steps, and sums from behind the ledger. Each reads
+// by an index that begins with the bucket and the account.
+import type { Account, Id, StepDetail } from "@gr/ledger";
+import { type Pool, pageOf } from "@gr/runtime";
+import { bucketOf } from "../chain/bucket.ts";
+import { readDetail } from "../chain/state-text.ts";
+import type { Follower } from "../follower/follower.ts";
+import type {
+  CostFilter,
+  CostSum,
+  Entry,
+  EntryFilter,
+  EntryKind,
+  ReportStore,
+  UsageFilter,
+  UsageGroup,
+  UsageSums,
+} from "../reports/report-store.ts";
+import type { AccountReader } from "./account-reader.ts";
+
+/** Kinds of steps that change the credit of an account. */
+const KINDS: Readonly<Record<EntryKind, number>> = { charge: 5, deposit: 11, refund: 12, adjustment: 13 };
+const KIND_NAMES = new Map(Object.entries(KINDS).map(([name, kind]) => [kind, name as EntryKind]));
+
+/** The times of an account never fall, so its first step since a time is found by halves. */
+const FIRST_SINCE = `WITH RECURSIVE half (low, high) AS (
+    SELECT 1::bigint, 1 + coalesce((
+      SELECT s.seq FROM step s WHERE s.bucket = $1 AND s.account_id = $2 ORDER BY s.seq DESC LIMIT 1), 0)
+    UNION ALL
+    SELECT CASE WHEN s.at < $3 THEN s.seq + 1 ELSE h.low END, CASE WHEN s.at < $3 THEN h.high ELSE s.seq END
+      FROM half h JOIN step s ON s.bucket = $1 AND s.account_id = $2 AND s.seq = (h.low + h.high) / 2
+     WHERE h.low < h.high)
+  SELECT low AS seq FROM half WHERE low = high`;
+
+/** The page is cut before the places of its charges are looked up. The kinds are spelt out as the index has them. */
+const pageOfKinds = (
+  kinds: string,
+) => `SELECT s.seq, s.kind, s.at, s.id, s.credits, s.charge, s.budget1, s.detail, p.model
+  FROM (
+    SELECT * FROM step
+     WHERE bucket = $1 AND account_id = $2 AND seq >= $3 AND seq < $4 AND kind IN (${kinds}) AND ($5::smallint IS NULL OR kind = $5)
+     ORDER BY seq DESC LIMIT $6
+  ) s
+  LEFT JOIN step p ON s.kind = 5 AND p.bucket = s.bucket AND p.account_id = s.account_id AND p.seq = s.place_seq
+  ORDER BY s.seq DESC`;
+
+const ALL_ENTRIES = pageOfKinds("5, 11, 12, 13");
+const CREDIT_ENTRIES = pageOfKinds("11, 12, 13");
+
+interface EntryRow {
+  readonly seq: bigint;
+  readonly kind: number;
+  readonly at: bigint;
+  readonly id: Id;
+  readonly credits: bigint;
+  readonly charge: bigint;
+  readonly budget1: number | null;
+  readonly detail: string | null;
+  readonly model: string | null;
+}
+
+const GROUPS: Readonly<Record<UsageGroup, string>> = {
+  day: "to_char(day, 'YYYY-MM-DD')",
+  spender: "budget_id::text",
+  model: "model",
+  provider: "provider",
+};
+
+/** Sums of sums: the last row of all, which no other hides, is the total. */
+const sumUsageBy = (group: UsageGroup, perDay: boolean): string => `WITH sums AS (
+    SELECT ${GROUPS[group]} AS name, ${perDay ? GROUPS.day : "''"} AS day,
+           sum(requests)::bigint AS requests, sum(charge)::bigint AS credits
+      FROM usage_by_day
+     WHERE bucket = $7 AND account_id = $1 AND day BETWEEN $2::date AND $3::date
+       AND ($4::uuid IS NULL OR budget_id = $4) AND ($5::text IS NULL OR model = $5)
+     GROUP BY 1, 2
+  )
+  SELECT false AS is_total, s.* FROM (
+    SELECT * FROM sums ORDER BY ${perDay || group === "day" ? "day, name" : "credits DESC, name"} LIMIT $6
+  ) s
+  UNION ALL
+  SELECT true, '', '', coalesce(sum(requests), 0)::bigint, coalesce(sum(credits), 0)::bigint FROM sums`;
+
+interface UsageRow {
+  readonly is_total: boolean;
+  readonly name: string;
+  readonly day: string;
+  readonly requests: bigint;
+  readonly credits: bigint;
+}
+
+const LAST_USED = `SELECT b.id, u.day FROM unnest($3::uuid[]) b (id)
+  CROSS JOIN LATERAL (
+    SELECT ${GROUPS.day} AS day FROM usage_by_day u
+     WHERE u.bucket = $1 AND u.account_id = $2 AND u.budget_id = b.id ORDER BY u.day DESC LIMIT 1) u`;
+
+const SUM_COSTS = `SELECT ${GROUPS.day} AS day, provider, upstream_model AS "upstreamModel", sum(cost)::text AS cost,
+    sum(bookings)::bigint AS entries
+  FROM cost_by_day WHERE bucket = ANY ($1::int[]) AND day BETWEEN $2::date AND $3::date AND provider = ANY ($4::text[])
+ GROUP BY 1, 2, 3 ORDER BY 1, 2, 3 LIMIT $5`;
+
+const BUCKETS = Array.from({ length: 256 }, (_, bucket) => bucket);
+
+export interface ReportReadsDeps {
+  readonly pool: Pool;
+  readonly accounts: AccountReader;
+  /** Keeps the sums. */
+  readonly sums: Pick<Follower, "catchUp">;
+}
+
+export function createReportReads({ pool, accounts, sums }: ReportReadsDeps): ReportStore {
+  return {
+    listEntries: async (filter) => {
+      const rows = await readEntryRows(pool, filter);
+      const entries = await accounts.ask(filter.accountId, (account) => ({
+        answer: rows.map((row) => entryOf(row, account)),
+      }));
+      return pageOf(entries, filter.limit);
+    },
+    sumUsage: async (filter) => {
+      await sums.catchUp();
+      return await sumUsage(pool, filter);
+    },
+    lastUsedDays: async (accountId, spenderIds) => {
+      await sums.catchUp();
+      const values = [bucketOf(accountId), accountId, spenderIds];
+      const { rows } = await pool.query<{ id: string; day: string }>(LAST_USED, values);
+      return new Map(rows.map(({ id, day }) => [id, day]));
+    },
+    sumCosts: async ({ fromDay, toDay, providers, limit }: CostFilter) => {
+      await sums.catchUp();
+      const values = [BUCKETS, fromDay, toDay, providers, limit];
+      const { rows } = await pool.query<Omit<CostSum, "cost"> & { cost: string }>(SUM_COSTS, values);
+      return rows.map(({ cost, ...sum }) => ({ ...sum, cost: BigInt(cost) }));
+    },
+  };
+}
+
+async function readEntryRows(pool: Pool, filter: EntryFilter): Promise<EntryRow[]> {
+  const { accountId, kind, from, until, after, limit } = filter;
+  const bucket = bucketOf(accountId);
+  const firstSince = async (at: Date) => {
+    const { rows } = await pool.query<{ seq: bigint }>(FIRST_SINCE, [bucket, accountId, at.getTime()]);
+    return rows[0]?.seq ?? 1n;
+  };
+  const first = from === undefined ? 1n : await firstSince(from);
+  const end = until === undefined ? LAST_SEQ : await firstSince(until);
+  const before = after === undefined || after > end ? end : after;
+  const number = kind === undefined ? null : KINDS[kind];
+  const text = kind === undefined || kind === "charge" ? ALL_ENTRIES : CREDIT_ENTRIES;
+  const values = [bucket, accountId, first, before, number, limit + 1];
+  return (await pool.query<EntryRow>(text, values)).rows;
+}
+
+const LAST_SEQ = 2n ** 63n - 1n;
+
+function entryOf(row: EntryRow, account: Account): Entry {
+  const kind = KIND_NAMES.get(row.kind);
+  if (kind === undefined) throw new RangeError(`Step ${row.seq} of account ${account.id} changes no credit.`);
+  const note = row.detail === null ? null : noteOf(readDetail(row.detail));
+  const isCharge = kind === "charge";
+  const spender = row.budget1 === null ? undefined : account.budgets[row.budget1 - 1];
+  return {
+    id: row.seq,
+    kind,
+    at: new Date(Number(row.at)),
+    credits: isCharge ? -row.charge : row.credits,
+    holdId: isCharge ? row.id : null,
+    model: row.model,
+    spenderId: spender?.definition.id ?? null,
+    source: kind === "deposit" || kind === "refund" ? note : null,
+    reason: kind === "adjustment" ? note : null,
+    bookingId: isCharge ? null : row.id,
+  };
+}
+
+function noteOf(detail: StepDetail): string | null {
+  return "note" in detail ? detail.note : null;
+}
+
+async function sumUsage(pool: Pool, filter: UsageFilter): Promise<UsageSums> {
+  const { accountId, group, perDay, fromDay, toDay, spenderId, model, limit } = filter;
+  const values = [
+    ...[accountId, fromDay, toDay, spenderId ?? null, model ?? null],
+    ...[limit + 1, bucketOf(accountId)],
+  ];
+  const { rows } = await pool.query<UsageRow>(sumUsageBy(group, perDay), values);
+  const total = rows.find(({ is_total: isTotal }) => isTotal);
+  const sums = rows.flatMap(({ is_total: isTotal, name, ...sum }) =>
+    isTotal ? [] : [{ group: name, ...sum }],
+  );
+  const { entries, hasMore } = pageOf(sums, limit);
+  return { sums: entries, hasMore, requests: total?.requests ?? 0n, credits: total?.credits ?? 0n };
+}

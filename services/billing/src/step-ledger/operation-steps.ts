@@ -1,0 +1,77 @@
+// Operation steps own the conversion between the operations and answers of the RPC service and those of the ledger. Pure.
+import type { Id, Outcome } from "@gr/ledger";
+import { OutcomeCode } from "@gr/proto/billing";
+import type { ChainOperation } from "../chain/chain-operation.ts";
+import type { Claim, Operation } from "../writer/operation.ts";
+import type { Posted, Refusal } from "../writer/post-store.ts";
+
+/** @param accountId account of the hold */
+export function chainOperationOf(operation: Operation, accountId: Id): ChainOperation {
+  const { kind, holdId, credits, most, attempt, tag, billedBy } = operation;
+  const onHold = { accountId, holdId };
+  const cost = operation.cost ?? 0n;
+  const deadlineAt = Number(operation.deadlineAt ?? 0);
+  switch (kind) {
+    case "place": {
+      if (tag === null || operation.spenderId === null) throw new Error(`Place ${holdId} is incomplete.`);
+      const claim = operation.claim === null ? undefined : claimOf(operation.claim);
+      const size = { credits, most: most ?? undefined };
+      return { kind, ...onHold, budgetId: operation.spenderId, ...size, deadlineAt, tag, claim };
+    }
+    case "capture":
+      return { kind, ...onHold, charge: credits, cost };
+    case "extend":
+      return { kind, ...onHold, credits, most: most ?? undefined, deadlineAt };
+    case "next": {
+      if (tag === null || attempt === null) throw new Error(`Attempt of ${holdId} is incomplete.`);
+      const { provider, upstreamModel } = tag;
+      const next = { attempt, provider, upstreamModel, cost, deadlineAt };
+      return { kind, ...onHold, ...next, billedBy: billedBy?.provider };
+    }
+    case "release":
+    case "abandon":
+      return { kind: "release", ...onHold, cost, provider: tag?.provider, unresolved: kind === "abandon" };
+  }
+}
+
+export function claimOf({ key, fingerprint }: Claim): { key: string; fingerprint: string } {
+  return { key: key.toString("hex"), fingerprint: fingerprint.toString("hex") };
+}
+
+const CODES = new Map<string, OutcomeCode>(
+  Object.entries(OutcomeCode).flatMap(([name, code]) =>
+    typeof code === "number" ? [[name.toLowerCase(), code] as const] : [],
+  ),
+);
+
+/** @throws Error for an outcome that no operation of the service has */
+export function postedOf({ code: name, refusal, earlierHoldId, held, loss }: Outcome): Posted {
+  const code = CODES.get(name);
+  if (code === undefined) throw new Error(`The service has no name for the outcome ${name}.`);
+  return {
+    code,
+    ...(refusal === undefined ? {} : { refusal: refusalOf(refusal) }),
+    ...(earlierHoldId === undefined ? {} : { earlierHoldId }),
+    ...(held === undefined ? {} : { held }),
+    ...(loss === undefined ? {} : { loss }),
+  };
+}
+
+function refusalOf({
+  inFlight,
+  available,
+  budget,
+  resetsAt,
+  expiresAt,
+  suspended,
+}: NonNullable<Outcome["refusal"]>): Refusal {
+  return {
+    inFlight,
+    available,
+    cap: budget?.limit ?? 0n,
+    period: budget?.period,
+    resetsAt: BigInt(resetsAt),
+    expiresAt: BigInt(expiresAt),
+    suspended,
+  };
+}

@@ -1,0 +1,94 @@
+// Step accounts own the changes of accounts that are no requests: openings, suspensions, keys, payments and corrections. Each change is
+// a step; the report of a payment is stored beside it for states that change no credit.
+import type { Account, BudgetDefinition, Id, Outcome } from "@gr/ledger";
+import { type Clock, inTransaction, type Pool } from "@gr/runtime";
+import { type AccountStore, noAccount } from "../accounts/account-store.ts";
+import type { Adjustment, AdjustmentStore } from "../accounts/adjustment-store.ts";
+import { depositEntry } from "../accounts/deposit.ts";
+import type { Spender } from "../accounts/spender.ts";
+import type { ChainOperation } from "../chain/chain-operation.ts";
+import type { AccountReader } from "../reads/account-reader.ts";
+import { summaryOf } from "../reads/account-summary.ts";
+import { invalid } from "../rpc/field-rules.ts";
+import { creditSteps, lockDeposit, readDeposit, storeReport } from "./owner-store.ts";
+
+export interface StepAccountsDeps {
+  readonly pool: Pool;
+  readonly clock: Clock;
+  readonly accounts: AccountReader;
+  readonly post: (operations: readonly ChainOperation[]) => Promise<Outcome[]>;
+}
+
+export function createStepAccounts(deps: StepAccountsDeps): AccountStore & AdjustmentStore {
+  const { pool, clock, accounts, post } = deps;
+  const now = () => Math.floor(clock.now());
+  const postOne = async (operation: ChainOperation): Promise<Outcome> => {
+    const [outcome] = await post([operation]);
+    if (outcome === undefined) throw new Error("The ledger did not answer an operation.");
+    return outcome;
+  };
+  const requireAccount = async (accountId: Id) => {
+    const isOpen = await accounts.ask(accountId, ({ seq }) => ({ answer: seq > 0 }));
+    if (!isOpen) throw noAccount(accountId);
+  };
+  const requireDone = ({ code }: Outcome, field: string) => {
+    if (code === "out_of_range")
+      throw invalid("operations", "An amount makes a sum of its account too large to be kept");
+    if (code !== "done") throw invalid(field, "This id belongs to another account, amount or reason");
+  };
+  return {
+    open: async (accountId) => {
+      await postOne({ kind: "open", accountId });
+    },
+    setSuspended: async (accountId, suspended) => {
+      await requireAccount(accountId);
+      await postOne({ kind: "suspend", accountId, suspended });
+    },
+    putSpender: async (spender) => {
+      const { accountId } = spender;
+      await requireAccount(accountId);
+      const { code } = await postOne({ kind: "budget", accountId, definition: definitionOf(spender) });
+      if (code === "done") return;
+      throw invalid("spender.revision", "A newer revision of this spender is stored");
+    },
+    putDeposit: async (deposit) => {
+      const { id, accountId, credits, source: note } = deposit;
+      await requireAccount(accountId);
+      await inTransaction(pool, async (client) => {
+        await lockDeposit(client, id);
+        const kind = depositEntry(await readDeposit(client, id), deposit);
+        await storeReport(client, deposit, now());
+        if (kind === null) return;
+        const change = kind === "deposit" ? credits : -credits;
+        requireDone(await postOne({ kind, accountId, id, credits: change, note }), "deposit_id");
+      });
+    },
+    put: async ({ id, accountId, credits, reason: note }: Adjustment) => {
+      await requireAccount(accountId);
+      const known = (await creditSteps(pool, id)).find(({ kind }) => kind === "adjustment");
+      if (known !== undefined && known.accountId !== accountId) {
+        requireDone({ code: "already_resolved" }, "adjustment_id");
+      }
+      const step = { kind: "adjustment", accountId, id, credits, note } as const;
+      requireDone(await postOne(step), "adjustment_id");
+    },
+    readCredits: async (accountId, page) =>
+      await accounts.ask(accountId, (account: Account) => {
+        if (account.seq === 0) throw noAccount(accountId);
+        return { answer: summaryOf(account, page, now()) };
+      }),
+    ping: async () => {
+      await pool.query("SELECT");
+    },
+  };
+}
+
+/** A key is a budget without a parent. */
+function definitionOf(spender: Spender): BudgetDefinition {
+  const { id, name, cap: limit, period, expiresAt, active, createdAt, revision } = spender;
+  return {
+    ...{ id, parentId: null, level: "key", name, limit, period, active, revision },
+    expiresAt: expiresAt?.getTime() ?? null,
+    createdAt: createdAt.getTime(),
+  };
+}

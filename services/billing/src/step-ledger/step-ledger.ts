@@ -1,0 +1,144 @@
+// Step ledger owns billing's services over the chain of steps: the same services as over today's tables, by the same names.
+import type { Id, Outcome } from "@gr/ledger";
+import type { Clock, Logger, Pool } from "@gr/runtime";
+import type { AccountStore } from "../accounts/account-store.ts";
+import type { AdjustmentStore } from "../accounts/adjustment-store.ts";
+import type { CheckSpender } from "../accounts/check-spender.ts";
+import { ChainConnection } from "../chain/chain-connection.ts";
+import type { ChainOperation } from "../chain/chain-operation.ts";
+import type { AnswerStore, AnswerToKeep } from "../claims/answer-store.ts";
+import type { ClaimingSpender } from "../claims/claim-store.ts";
+import { Follower } from "../follower/follower.ts";
+import { openHoldsReader } from "../follower/open-hold-store.ts";
+import { sumsReader } from "../follower/sums-store.ts";
+import type { HoldStore } from "../holds/hold-store.ts";
+import { AccountReader } from "../reads/account-reader.ts";
+import { createDryRuns } from "../reads/dry-runs.ts";
+import { createHoldReads } from "../reads/hold-reads.ts";
+import { readKeptAnswer } from "../reads/kept-answer-store.ts";
+import { createReportReads } from "../reads/report-reads-store.ts";
+import type { ReportStore } from "../reports/report-store.ts";
+import { invalid } from "../rpc/field-rules.ts";
+import { verifyChains } from "../verify/chain-invariants-store.ts";
+import type { LedgerReport } from "../verify/ledger-invariants-store.ts";
+import { LedgerWriter } from "../writer/ledger-writer.ts";
+import type { Operation } from "../writer/operation.ts";
+import type { Posted } from "../writer/post-store.ts";
+import { chainOperationOf, claimOf, postedOf } from "./operation-steps.ts";
+import { ownersOf } from "./owner-store.ts";
+import { createStepAccounts } from "./step-accounts.ts";
+
+export interface StepLedgerOptions {
+  readonly pool: Pool;
+  readonly clock: Clock;
+  readonly freeLimit: number | null;
+  readonly log: Logger;
+  readonly events: {
+    committed(operations: readonly ChainOperation[], outcomes: readonly Outcome[]): void;
+    triedAgain(error: unknown): void;
+  };
+}
+
+export interface StepLedger {
+  readonly writer: { post(operations: readonly Operation[], signal?: AbortSignal): Promise<Posted[]> };
+  readonly accounts: AccountStore;
+  readonly adjustments: AdjustmentStore;
+  readonly answers: AnswerStore;
+  readonly judgeClaim: (claiming: ClaimingSpender) => Promise<Posted>;
+  readonly checkSpender: CheckSpender;
+  readonly holds: HoldStore;
+  readonly reports: ReportStore;
+  verify(): Promise<LedgerReport>;
+  /** Applies committed steps to sums and open holds. */
+  follow(): Promise<void>;
+  close(): void;
+}
+
+export function createStepLedger({ pool, clock, freeLimit, log, events }: StepLedgerOptions): StepLedger {
+  const lostRace = (error: unknown) => events.triedAgain(error);
+  const connection = new ChainConnection({ pool, clock, freeLimit, log, lostRace });
+  const batches = new LedgerWriter<ChainOperation, Outcome>(connection, events);
+  const post = (operations: readonly ChainOperation[], signal?: AbortSignal) =>
+    batches.post(operations, signal);
+  const accounts = new AccountReader(pool);
+  const sums = new Follower({ pool, reader: sumsReader, log });
+  const openHolds = new Follower({ pool, reader: openHoldsReader, log });
+  const stepAccounts = createStepAccounts({ pool, clock, accounts, post });
+  const dryRuns = createDryRuns(accounts, clock);
+  return {
+    writer: { post: (operations, signal) => postOperations(pool, post, operations, signal) },
+    accounts: stepAccounts,
+    adjustments: stepAccounts,
+    answers: {
+      keep: (answer) => keepAnswer(pool, post, answer),
+      read: (accountId, holdId) => readKeptAnswer(pool, accountId, holdId, Math.floor(clock.now())),
+    },
+    judgeClaim: async ({ accountId, spenderId: budgetId, claim }) =>
+      postedOf(await dryRuns.judgeClaim({ accountId, budgetId, claim: claimOf(claim) })),
+    checkSpender: async ({ accountId, spenderId: budgetId }, key, credits) => {
+      const claimKey = key?.toString("hex");
+      return postedOf(await dryRuns.checkSpender({ accountId, budgetId, claimKey, credits }));
+    },
+    holds: createHoldReads({ pool, clock, accounts, openHolds, post }),
+    reports: createReportReads({ pool, accounts, sums }),
+    verify: () => verifyChains(pool),
+    follow: async () => {
+      await Promise.all([sums.catchUp(), openHolds.catchUp()]);
+    },
+    close: () => connection.close(),
+  };
+}
+
+type PostSteps = (operations: readonly ChainOperation[], signal?: AbortSignal) => Promise<Outcome[]>;
+
+const UNKNOWN_HOLD = postedOf({ code: "unknown_hold" });
+
+/** An operation without an account is of a caller of the version before: its hold is searched. */
+async function postOperations(
+  pool: Pool,
+  post: PostSteps,
+  operations: readonly Operation[],
+  signal: AbortSignal | undefined,
+): Promise<Posted[]> {
+  const owners = new Map<Id, Id>();
+  for (const { kind, holdId, accountId } of operations) {
+    if (kind === "place" && accountId !== null && !owners.has(holdId)) owners.set(holdId, accountId);
+  }
+  const lost = operations.filter(({ holdId, accountId }) => accountId === null && !owners.has(holdId));
+  for (const [id, owner] of await ownersOf(pool, [...new Set(lost.map(({ holdId }) => holdId))])) {
+    owners.set(id, owner);
+  }
+  const asked = operations.map((operation) => {
+    const accountId = operation.accountId ?? owners.get(operation.holdId);
+    return accountId === undefined ? undefined : chainOperationOf(operation, accountId);
+  });
+  const known = asked.filter((operation) => operation !== undefined);
+  const outcomes = known.length === 0 ? [] : await post(known, signal);
+  const answers = new Map(known.map((operation, index) => [operation, outcomes[index]]));
+  return asked.map((operation) => {
+    const outcome = operation && answers.get(operation);
+    return outcome === undefined ? UNKNOWN_HOLD : postedOf(outcome);
+  });
+}
+
+async function keepAnswer(pool: Pool, post: PostSteps, answer: AnswerToKeep): Promise<void> {
+  const { holdId, credits: charge, cost, contentType, body } = answer;
+  const accountId = answer.accountId ?? (await ownersOf(pool, [holdId])).get(holdId);
+  if (accountId === undefined) throw noClaim();
+  const content = { contentType, body: Buffer.from(body) };
+  const [outcome] = await post([{ kind: "keep", accountId, holdId, charge, cost, answer: content }]);
+  switch (outcome?.code) {
+    case "done":
+      return;
+    case "unknown_hold":
+      throw noClaim();
+    case "leased":
+      throw invalid("hold_id", "The hold is past its deadline and being resolved");
+    default:
+      throw invalid("hold_id", "The hold is not open any more");
+  }
+}
+
+function noClaim() {
+  return invalid("hold_id", "There is no hold of this id that was placed with a claim");
+}

@@ -1,0 +1,221 @@
+// Chain invariants own an independent proof of the ledger: window functions over the rows, without the code that decides or applies
+// steps. Buckets are proved in slices, each in a snapshot of its own, so no snapshot is open for long.
+import { inTransaction, type Pool, type PoolClient } from "@gr/runtime";
+import type { Difference, LedgerReport } from "./ledger-invariants-store.ts";
+
+/** Rows of one slice, approximately. */
+const SLICE_ROWS = 500_000;
+const BUCKETS = 256;
+/** Differences of one guarantee in one slice that are reported. */
+const MOST_DIFFERENCES = 100;
+/** Limit of one statement. */
+const TIMEOUT_MS = 600_000;
+
+const OWN = "bucket BETWEEN $1 AND $2";
+const STEP = `(SELECT * FROM step WHERE ${OWN})`;
+
+/** Budgets of each row, one row each. */
+const LEVELS = `CROSS JOIN LATERAL (VALUES (1, budget1, window1, used1, held1), (2, budget2, window2, used2, held2),
+    (3, budget3, window3, used3, held3), (4, budget4, window4, used4, held4)) AS x (level, budget, win, used, budget_held)`;
+const IN_ORDER = "(PARTITION BY bucket, account_id ORDER BY seq)";
+const SAME_ACCOUNT = "p.bucket = e.bucket AND p.account_id = e.account_id";
+
+/** Definitions of budgets, with the number of each budget and the steps in which it was valid. */
+const DEFINITIONS = `definition AS (
+    SELECT account_id, seq, d ->> 'id' AS budget_id, (d -> 'limit' ->> '$int')::bigint AS lim, d ->> 'period' AS period,
+      dense_rank() OVER (PARTITION BY account_id ORDER BY first_seq) AS budget,
+      lead(seq) OVER (PARTITION BY account_id, d ->> 'id' ORDER BY seq) AS until_seq
+     FROM (SELECT account_id, seq, d, min(seq) OVER (PARTITION BY account_id, d ->> 'id') AS first_seq
+             FROM (SELECT account_id, seq, detail::jsonb -> 'definition' AS d FROM ${STEP} r WHERE kind = 14) raw) firsts)`;
+const IS_VALID = `d.account_id = s.account_id AND d.budget = x.budget AND d.seq < s.seq AND (d.until_seq IS NULL OR d.until_seq > s.seq)`;
+
+/** Steps that a reader of the follower has applied, of the alias s. */
+const applied = (reader: string) => `EXISTS (SELECT FROM step_cursor c
+    WHERE c.bucket = s.bucket AND c.reader = '${reader}' AND pg_visible_in_snapshot(s.tx::text::xid8, c.seen))`;
+const DAY = "(to_timestamp(s.at / 1000) AT TIME ZONE 'UTC')::date";
+
+/** Each returns account and number of the steps that break the guarantee; a number can be null. */
+const CHECKS: Readonly<Record<string, string>> = {
+  "numbers without a gap, times that never fall": `SELECT account_id, seq FROM (
+    SELECT account_id, seq, at, lag(seq, 1, 0::bigint) OVER w AS seq0, lag(at, 1, 0::bigint) OVER w AS at0
+      FROM ${STEP} s WINDOW w AS ${IN_ORDER}) x WHERE seq <> seq0 + 1 OR at < at0`,
+  "totals of accounts": `SELECT account_id, seq FROM (
+    SELECT account_id, seq, kind, credits, charge, credited, debited, held, lag(credited, 1, 0::bigint) OVER w AS credited0,
+      lag(debited, 1, 0::bigint) OVER w AS debited0, lag(held, 1, 0::bigint) OVER w AS held0
+      FROM ${STEP} s WINDOW w AS ${IN_ORDER}) x
+    WHERE credited <> credited0 + CASE WHEN kind IN (11, 12, 13) THEN credits ELSE 0 END
+       OR debited <> debited0 + charge OR held <> held0 + CASE WHEN kind IN (11, 12, 13) THEN 0 ELSE credits END`,
+  "totals of each budget and window": `SELECT account_id, seq FROM (
+    SELECT account_id, seq, charge, credits, used, budget_held, lag(used, 1, 0::bigint) OVER w AS used0,
+      lag(budget_held, 1, 0::bigint) OVER w AS held0
+      FROM ${STEP} s ${LEVELS} WHERE budget IS NOT NULL
+      WINDOW w AS (PARTITION BY bucket, account_id, budget, win ORDER BY seq)) x
+    WHERE used <> used0 + charge OR budget_held <> held0 + credits`,
+  "windows of an end are those of its place": `SELECT e.account_id, e.seq FROM ${STEP} e JOIN step p
+      ON ${SAME_ACCOUNT} AND p.seq = e.place_seq
+    WHERE p.kind <> 2 OR p.id <> e.id OR (e.kind IN (3, 5, 6, 7) AND
+      (p.budget1, p.window1, p.budget2, p.window2, p.budget3, p.window3, p.budget4, p.window4)
+        IS DISTINCT FROM (e.budget1, e.window1, e.budget2, e.window2, e.budget3, e.window3, e.budget4, e.window4))`,
+  "steps of holds have a place": `SELECT e.account_id, e.seq FROM ${STEP} e WHERE kind IN (3, 4, 5, 6, 7, 8, 9, 10)
+    AND NOT EXISTS (SELECT FROM step p WHERE ${SAME_ACCOUNT} AND p.seq = e.place_seq AND p.kind = 2)`,
+  "holds end once": `SELECT account_id, place_seq AS seq FROM ${STEP} e WHERE kind IN (5, 6, 7)
+    GROUP BY account_id, place_seq HAVING count(*) > 1`,
+  "places, deposits, refunds and adjustments begin once": `SELECT min(account_id::text)::uuid AS account_id, min(seq) AS seq
+    FROM ${STEP} b WHERE kind IN (2, 11, 12, 13) GROUP BY bucket, id, kind HAVING count(*) > 1`,
+  "no change after an end, no end of another size, no charge above a hold": `SELECT account_id, place AS seq FROM (
+    SELECT account_id, place, max(seq) FILTER (WHERE kind IN (5, 6, 7)) AS end_seq, max(seq) FILTER (WHERE kind <> 8) AS last_seq,
+      sum(credits) AS left_over, sum(credits) FILTER (WHERE kind IN (2, 3)) AS size, sum(charge) AS charge
+     FROM (SELECT *, coalesce(place_seq, seq) AS place FROM ${STEP} s WHERE kind BETWEEN 2 AND 10) x GROUP BY account_id, place) h
+    WHERE end_seq IS NOT NULL AND (last_seq <> end_seq OR left_over <> 0 OR charge > size)`,
+  "open holds are the latest total": `SELECT account_id, l.seq FROM (
+      SELECT DISTINCT ON (bucket, account_id) account_id, seq, held FROM ${STEP} s ORDER BY bucket, account_id, seq DESC) l
+    LEFT JOIN (SELECT account_id, sum(credits) AS held FROM ${STEP} s WHERE kind IN (2, 3, 5, 6, 7) GROUP BY 1) h USING (account_id)
+    WHERE l.held <> coalesce(h.held, 0)`,
+  "no balance is below zero by a hold": `SELECT account_id, seq FROM ${STEP} s
+    WHERE kind IN (2, 3) AND credits > 0 AND credited - debited < held`,
+  "no limit is overrun at any level": `WITH ${DEFINITIONS} SELECT s.account_id, s.seq FROM ${STEP} s ${LEVELS} JOIN definition d
+      ON ${IS_VALID} WHERE s.kind IN (2, 3) AND s.credits > 0 AND x.used + x.budget_held > d.lim`,
+  "windows turn with a new day, and only then": `WITH ${DEFINITIONS}, placed AS (
+    SELECT s.account_id, x.budget, x.win, d.period, s.seq,
+      CASE d.period WHEN 'lifetime' THEN NULL ELSE date_trunc(d.period, to_timestamp(s.at / 1000.0) AT TIME ZONE 'UTC') END AS start
+      FROM ${STEP} s ${LEVELS} JOIN definition d ON ${IS_VALID} WHERE s.kind = 2)
+    SELECT account_id, seq FROM (
+      SELECT *, lag(win) OVER w AS win0, lag(start) OVER w AS start0, lag(period) OVER w AS period0 FROM placed
+      WINDOW w AS (PARTITION BY account_id, budget ORDER BY seq)) x
+    WHERE win < win0 OR (period = period0 AND (win = win0) <> (start IS NOT DISTINCT FROM start0))`,
+  "a key has one charge within a day": `SELECT account_id, seq FROM (
+    SELECT p.account_id, p.seq, p.at, lag(p.at) OVER (PARTITION BY p.account_id, p.claim ORDER BY p.seq) AS at0
+      FROM ${STEP} p JOIN step e ON ${SAME_ACCOUNT} AND e.place_seq = p.seq AND e.kind = 5
+     WHERE p.kind = 2 AND p.claim IS NOT NULL) x WHERE at < at0 + 86400000`,
+  "a key has one open hold": `SELECT account_id, seq FROM (
+    SELECT account_id, seq, end_seq, lead(seq) OVER (PARTITION BY account_id, claim ORDER BY seq) AS next_seq FROM (
+      SELECT p.account_id, p.claim, p.seq, e.seq AS end_seq FROM ${STEP} p LEFT JOIN ${STEP} e
+        ON ${SAME_ACCOUNT} AND e.place_seq = p.seq AND e.kind IN (5, 6, 7)
+       WHERE p.kind = 2 AND p.claim IS NOT NULL) x) y WHERE next_seq IS NOT NULL AND (end_seq IS NULL OR end_seq > next_seq)`,
+  "claims are those of their places, in their order": `SELECT account_id, p.seq FROM (
+      SELECT account_id, key, hold_id, generation, row_number() OVER (PARTITION BY account_id, key ORDER BY generation) AS n
+        FROM claim WHERE ${OWN}) c
+    FULL JOIN (SELECT account_id, seq, claim AS key, id AS hold_id,
+        row_number() OVER (PARTITION BY account_id, claim ORDER BY seq) AS n FROM ${STEP} s WHERE kind = 2 AND claim IS NOT NULL) p
+      USING (account_id, key, hold_id) WHERE c.n IS DISTINCT FROM p.n OR c.n IS DISTINCT FROM c.generation`,
+  "kept answers are those of their steps": `SELECT coalesce(a.account_id, s.account_id) AS account_id, s.seq
+    FROM (SELECT * FROM kept_answer WHERE ${OWN}) a
+    FULL JOIN (SELECT * FROM ${STEP} k WHERE kind = 10) s ON s.bucket = a.bucket AND s.account_id = a.account_id AND s.id = a.hold_id
+    WHERE a.hold_id IS NULL OR s.id IS NULL OR s.at <> a.kept_at`,
+  "states equal their step": `SELECT a.account_id, a.seq FROM (SELECT * FROM account_state WHERE ${OWN}) a
+    LEFT JOIN step s USING (bucket, account_id, seq)
+    WHERE (a.at, a.credited, a.debited, a.held) IS DISTINCT FROM (s.at, s.credited, s.debited, s.held)`,
+  "numbers of budgets are those of their first steps": `SELECT account_id, f.seq FROM (
+      SELECT account_id, id AS budget_id, min(seq) AS seq, row_number() OVER (PARTITION BY account_id ORDER BY min(seq)) AS budget
+        FROM ${STEP} s WHERE kind = 14 AND ${applied("sums")} GROUP BY 1, 2) f
+    FULL JOIN (SELECT account_id, budget_id, budget FROM budget_number WHERE ${OWN}) n USING (account_id, budget_id)
+    WHERE f.budget IS DISTINCT FROM n.budget`,
+  "usage by day is the sum of its charges": `SELECT account_id, NULL::bigint AS seq FROM (
+      SELECT s.account_id, ${DAY} AS day, n.budget_id, p.model, s.billed_by AS provider, count(*) AS requests, sum(s.charge) AS charge,
+             sum(s.cost) AS cost
+        FROM ${STEP} s JOIN step p ON p.bucket = s.bucket AND p.account_id = s.account_id AND p.seq = s.place_seq
+        LEFT JOIN budget_number n ON n.bucket = s.bucket AND n.account_id = s.account_id AND n.budget = s.budget1
+       WHERE s.kind = 5 AND ${applied("sums")} GROUP BY 1, 2, 3, 4, 5) e
+    FULL JOIN (SELECT * FROM usage_by_day WHERE ${OWN}) u USING (account_id, day, budget_id, model, provider)
+    WHERE (u.requests, u.charge, u.cost) IS DISTINCT FROM (e.requests, e.charge, e.cost)`,
+  "costs by day are the sum of their bookings": `SELECT NULL::uuid AS account_id, NULL::bigint AS seq FROM (
+      SELECT s.bucket, ${DAY} AS day, s.billed_by AS provider, sum(s.cost) AS cost, count(*) AS bookings
+        FROM ${STEP} s WHERE s.billed_by IS NOT NULL AND ${applied("sums")} GROUP BY 1, 2, 3) e
+    FULL JOIN (
+      SELECT bucket, day, provider, sum(cost) AS cost, sum(bookings) AS bookings FROM cost_by_day WHERE ${OWN} GROUP BY 1, 2, 3) c
+      USING (bucket, day, provider)
+    WHERE (c.cost, c.bookings) IS DISTINCT FROM (e.cost, e.bookings)`,
+  "the list of open holds is that of the steps": `SELECT account_id, place_seq AS seq FROM (
+      SELECT account_id, coalesce(place_seq, seq) AS place_seq, max(deadline_at) FILTER (WHERE kind IN (2, 3, 4)) AS deadline_at,
+             coalesce(max(deadline_at) FILTER (WHERE kind = 9), 0) AS leased_until
+        FROM ${STEP} s WHERE kind IN (2, 3, 4, 5, 6, 7, 9) AND ${applied("holds")}
+       GROUP BY 1, 2 HAVING NOT bool_or(kind IN (5, 6, 7))) e
+    FULL JOIN (SELECT * FROM open_hold WHERE ${OWN}) o USING (account_id, place_seq)
+    WHERE (o.deadline_at, o.leased_until) IS DISTINCT FROM (e.deadline_at, e.leased_until)`,
+};
+
+const TOTALS = `SELECT count(*) FILTER (WHERE kind = 1) AS accounts, count(*) FILTER (WHERE kind = 2) AS holds,
+    count(*) FILTER (WHERE kind = 2) - count(*) FILTER (WHERE kind IN (5, 6, 7)) AS open_holds,
+    coalesce(sum(charge), 0)::text AS charged_credits,
+    coalesce(sum(cost) FILTER (WHERE kind = 5), 0)::text AS charged_cost,
+    coalesce(sum(cost) FILTER (WHERE kind <> 5), 0)::text AS lost_cost
+  FROM step WHERE ${OWN}`;
+
+const SIZE = "SELECT greatest(reltuples, 0)::float8 AS rows FROM pg_class WHERE oid = 'step'::regclass";
+
+interface TotalsRow {
+  readonly accounts: bigint;
+  readonly holds: bigint;
+  readonly open_holds: bigint;
+  readonly charged_credits: string;
+  readonly charged_cost: string;
+  readonly lost_cost: string;
+}
+
+export async function verifyChains(pool: Pool): Promise<LedgerReport> {
+  const slices: LedgerReport[] = [];
+  const { rows } = await pool.query<{ rows: number }>(SIZE);
+  const count = Math.min(BUCKETS, Math.ceil((rows[0]?.rows ?? 0) / SLICE_ROWS) || 1);
+  for (let slice = 0; slice < count; slice += 1) {
+    const first = Math.floor((slice * BUCKETS) / count);
+    const last = Math.floor(((slice + 1) * BUCKETS) / count) - 1;
+    slices.push(await inTransaction(pool, (client) => verifySlice(client, [first, last])));
+  }
+  return slices.reduce(sumOf);
+}
+
+async function verifySlice(client: PoolClient, buckets: readonly [number, number]): Promise<LedgerReport> {
+  await client.query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY");
+  await client.query(`SET LOCAL statement_timeout = ${TIMEOUT_MS}`);
+  const differences = await findChainDifferences(client, buckets);
+  const { rows } = await client.query<TotalsRow>({ ...patiently(TOTALS), values: [...buckets] });
+  const [totals] = rows;
+  if (totals === undefined) throw new Error("The totals of the ledger have no row.");
+  return {
+    differences,
+    accounts: totals.accounts,
+    holds: totals.holds,
+    openHolds: totals.open_holds,
+    chargedCredits: BigInt(totals.charged_credits),
+    chargedCost: totals.charged_cost,
+    lostCost: totals.lost_cost,
+  };
+}
+
+/** As the transaction of this connection sees the rows. */
+export async function findChainDifferences(
+  client: PoolClient,
+  buckets: readonly [number, number],
+): Promise<Difference[]> {
+  const differences: Difference[] = [];
+  for (const [invariant, text] of Object.entries(CHECKS)) {
+    const { rows } = await client.query<{ account_id: string | null; seq: bigint | null }>({
+      ...patiently(`SELECT account_id, seq FROM (${text}) wrong ORDER BY 1, 2 LIMIT ${MOST_DIFFERENCES}`),
+      values: [...buckets],
+    });
+    const where = (account: string | null) =>
+      account === null ? `buckets ${buckets.join(" to ")}` : `account ${account}`;
+    for (const { account_id: account, seq } of rows) {
+      const subject = `${where(account)}${seq === null ? "" : `, step ${seq}`}`;
+      differences.push({ invariant, subject, expected: "as the guarantee says", actual: "another value" });
+    }
+  }
+  return differences;
+}
+
+function sumOf(one: LedgerReport, other: LedgerReport): LedgerReport {
+  return {
+    differences: [...one.differences, ...other.differences],
+    accounts: one.accounts + other.accounts,
+    holds: one.holds + other.holds,
+    openHolds: one.openHolds + other.openHolds,
+    chargedCredits: one.chargedCredits + other.chargedCredits,
+    chargedCost: String(BigInt(one.chargedCost) + BigInt(other.chargedCost)),
+    lostCost: String(BigInt(one.lostCost) + BigInt(other.lostCost)),
+  };
+}
+
+/** The pool ends a query earlier than this; the limit of the server is reached first. */
+function patiently(text: string) {
+  return { text, query_timeout: TIMEOUT_MS + 5_000 };
+}
