@@ -1,5 +1,16 @@
 -- Schema after all migrations; functions are in sql/. A test writes it from pg_catalog with UPDATE_SCHEMA=1.
 
+-- Ends of attempts at a provider within five minutes, of all processes.
+CREATE TABLE attempt_window (
+  provider text NOT NULL,
+  begins_at timestamp with time zone NOT NULL,
+  delivered bigint NOT NULL,
+  failed bigint NOT NULL,
+  refused bigint NOT NULL,
+  took_counts bigint[] NOT NULL /* Delivered attempts by duration, in half octaves from 100 ms. */,
+  CONSTRAINT attempt_window_pkey PRIMARY KEY (provider, begins_at)
+);
+
 -- Every price that a model was ever offered at. A version is the hash of its rule; rows are added, never changed.
 CREATE TABLE price_version (
   version text NOT NULL,
@@ -7,6 +18,17 @@ CREATE TABLE price_version (
   rule jsonb NOT NULL /* router.catalog.v1.Price as JSON, the version left out. Amounts are 1e-12 USD. */,
   first_seen_at timestamp with time zone NOT NULL,
   CONSTRAINT price_version_pkey PRIMARY KEY (version, model)
+);
+
+-- The last report of each process.
+CREATE TABLE process_report (
+  process_id uuid NOT NULL,
+  service text NOT NULL,
+  number bigint NOT NULL /* Number of the report in its process; a lower one changes nothing. */,
+  reported_at timestamp with time zone NOT NULL,
+  states jsonb NOT NULL /* Routes that are not usual; amounts and instants as text. */,
+  CONSTRAINT process_report_number_check CHECK (number > 0),
+  CONSTRAINT process_report_pkey PRIMARY KEY (process_id)
 );
 
 -- The last good listing of each text upstream; one of another kind or address is another listing.
@@ -57,3 +79,5 @@ CREATE TABLE text_model (
   CONSTRAINT text_model_upstream_fkey FOREIGN KEY (upstream) REFERENCES text_listing(upstream) ON DELETE CASCADE,
   CONSTRAINT text_model_pkey PRIMARY KEY (upstream, id)
 );
+
+CREATE INDEX attempt_window_begins_at ON attempt_window USING btree (begins_at);

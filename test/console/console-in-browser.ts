@@ -155,16 +155,25 @@ export class ConsoleInBrowser {
   }
 }
 
-/** Returns the serious findings of axe. */
+/** Rules of WCAG 2.2 up to level AA: each finding counts. Of other rules only serious findings count. */
+const WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+
+/** Returns the findings of axe. */
 async function accessibilityOf(page: Page): Promise<string[]> {
   // Pages load no script from other hosts; the browser's own evaluation is not bound by that.
   if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(AXE);
-  return await page.evaluate(async () => {
-    const { violations } = await (globalThis as unknown as { axe: Axe }).axe.run();
-    return violations
-      .filter(({ impact }) => impact === "serious" || impact === "critical")
-      .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
-  });
+  const rules = { "target-size": { enabled: true } };
+  return await page.evaluate(
+    async ([levels, enabled]) => {
+      const { violations } = await (globalThis as unknown as { axe: Axe }).axe.run({ rules: enabled });
+      return violations
+        .filter(({ impact, tags }) => {
+          return tags.some((tag) => levels.includes(tag)) || impact === "serious" || impact === "critical";
+        })
+        .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+    },
+    [WCAG, rules] as const,
+  );
 }
 
 /** A page scrolls down, and never sideways. */
@@ -176,7 +185,7 @@ async function overflowOf(page: Page): Promise<string[]> {
 }
 
 interface Axe {
-  run(): Promise<{
-    violations: { id: string; impact: string | null; nodes: { html: string }[] }[];
+  run(options: object): Promise<{
+    violations: { id: string; impact: string | null; tags: string[]; nodes: { html: string }[] }[];
   }>;
 }

@@ -222,10 +222,17 @@ describe("every look of", () => {
   test("the operator's area", async () => {
     await at.signIn(OPERATOR);
     await visit({
-      "operator, accounts": "/operator",
+      "operator, health": "/operator",
+      "operator, health of a week": "/operator?range=week",
+      "operator, accounts": "/operator/accounts",
       "operator, an account": `/operator/accounts/${at.router.accountId}`,
       "operator, open requests": "/operator/requests",
-      "operator, providers": "/operator/providers",
+      "operator, keys of an account": `/operator/accounts/${at.router.accountId}?view=keys`,
+      "operator, ledger of an account": `/operator/accounts/${at.router.accountId}?view=ledger`,
+      "operator, requests of an account": `/operator/accounts/${at.router.accountId}?view=requests`,
+      "operator, margin": "/operator/margin?days=1",
+      "operator, reconciliation": "/operator/reconciliation",
+      "operator, catalogue": "/operator/catalogue",
     });
     const { page } = at;
     const findings: string[] = [];

@@ -1,9 +1,10 @@
 // The operator area through the whole router. No role of an account grants access to it. An action is executed once and
 // has a reason, and its account sees it. A suspended account spends nothing.
 import { randomUUID } from "node:crypto";
-import { type ConsoleRoute, consoleRoutes } from "@gr/console-api";
+import { type ConsoleRoute, consoleRoutes, type RouterHealth } from "@gr/console-api";
 import { ReleaseReason } from "@gr/proto/billing";
 import { ConsoleOperatorService } from "@gr/proto/console";
+import { until } from "@gr/testing";
 import { tokenOf } from "@gr/testing/mail-server";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Browser } from "./console-client.ts";
@@ -70,6 +71,45 @@ describe.each(topologiesByDepth)("operators (%s)", (topology) => {
       is_suspended: false,
       people: [{ email: "demo@router.localhost", role: "owner" }],
     });
+  });
+
+  test("health has the attempts and breakers of all processes, and margins have charges beside costs", async () => {
+    const chat = (model: string) => ({ model, messages: [{ role: "user", content: "Hello" }] });
+    const ask = async (path: string, body: object) =>
+      (await call(router, "POST", `/v1/compat/${path}`, { body })).status;
+    expect(await ask("images/generations", image)).toBe(200);
+    expect(await ask("chat/completions", chat("sandbox/chat"))).toBe(200);
+    expect(await ask("chat/completions", chat("sandbox/chat-error"))).toBe(502);
+    // Processes report every 10 s.
+    const health = async () => (await operator.get("operator/health?range=hour")).body;
+    const sum = (body: RouterHealth, end: "delivered" | "failed") =>
+      body.providers.reduce((total, provider) => total + provider[end], 0);
+    await until(async () => sum(await health(), "delivered") >= 2 && sum(await health(), "failed") >= 1, {
+      timeoutMs: 120_000,
+    });
+    const { processes, providers, states, window_minutes } = await health();
+    const services = processes.map(({ service }: { service: string }) => service).toSorted();
+    expect([services, window_minutes]).toEqual([["media-generation", "text-proxy"], 5]);
+    expect(processes.every(({ is_alive }: { is_alive: boolean }) => is_alive)).toBe(true);
+    expect(states).toEqual([]);
+    for (const { windows, median_ms } of providers) {
+      expect([windows.length, median_ms === null || median_ms > 0]).toEqual([12, true]);
+    }
+    const { data, total } = (await operator.get("operator/margins?days=1")).body;
+    expect(total.charged).toBe((await operator.get("operator/accounts?text=demo")).body.data[0].spend);
+    expect(data.map(({ provider }: { provider: string }) => provider)).toContain("openai");
+  });
+
+  test("an operator sees the requests, the keys and the ledger of an account", async () => {
+    const listOf = async (part: string) => (await operator.get(of(part))).body.data;
+    expect((await listOf("/requests")).length).toBeGreaterThan(0);
+    expect(await listOf("/keys")).toMatchObject([{ name: expect.any(String), kind: "normal" }]);
+    const ledger = await listOf("/ledger");
+    expect(ledger.map(({ kind }: { kind: string }) => kind)).toEqual(
+      expect.arrayContaining(["charge", "deposit"]),
+    );
+    const missing = await operator.get(`operator/accounts/${randomUUID()}/ledger`);
+    expect([missing.status, missing.body.error.code]).toEqual([404, "not_found"]);
   });
 
   test("credit is given and taken once for each id, with a reason that the account can read", async () => {

@@ -187,9 +187,29 @@ const operator = createRoute({
     if (session.person === null) throw redirect({ to: "/sign-in", search: { back: location.href } });
   },
 });
-const operatorAccounts = createRoute({
+const operatorHealth = createRoute({
   getParentRoute: () => operator,
   path: "/",
+  component: lazyRouteComponent(() => import("./pages/operator/health.tsx"), "Health"),
+  validateSearch: searchOf("range"),
+  staticData: { title: "Health" },
+});
+const margins = createRoute({
+  getParentRoute: () => operator,
+  path: "margin",
+  component: lazyRouteComponent(() => import("./pages/operator/margins.tsx"), "Margins"),
+  validateSearch: searchOf("days"),
+  staticData: { title: "Margin" },
+});
+const reconciliation = createRoute({
+  getParentRoute: () => operator,
+  path: "reconciliation",
+  component: lazyRouteComponent(() => import("./pages/operator/reconciliation.tsx"), "Reconciliation"),
+  staticData: { title: "Reconciliation" },
+});
+const operatorAccounts = createRoute({
+  getParentRoute: () => operator,
+  path: "accounts",
   component: lazyRouteComponent(() => import("./pages/operator/operator.tsx"), "Operator"),
   validateSearch: searchOf("text"),
   staticData: { title: "Accounts" },
@@ -198,6 +218,7 @@ const operatedAccount = createRoute({
   getParentRoute: () => operator,
   path: "accounts/$id",
   component: lazyRouteComponent(() => import("./pages/operator/operated-account.tsx"), "OperatedAccountPage"),
+  validateSearch: searchOf("view"),
   staticData: { title: "Account" },
 });
 
@@ -207,11 +228,11 @@ const openRequests = createRoute({
   component: lazyRouteComponent(() => import("./pages/logs/open-requests.tsx"), "OpenRequests"),
   staticData: { title: "Open requests" },
 });
-const providers = createRoute({
+const operatorCatalogue = createRoute({
   getParentRoute: () => operator,
-  path: "providers",
-  component: lazyRouteComponent(() => import("./pages/operator/providers.tsx"), "Providers"),
-  staticData: { title: "Providers" },
+  path: "catalogue",
+  component: lazyRouteComponent(() => import("./pages/operator/catalogue.tsx"), "OperatorCatalogue"),
+  staticData: { title: "Catalogue" },
 });
 
 const pages = root.addChildren([
@@ -232,7 +253,10 @@ const pages = root.addChildren([
     accountModels.addChildren([accountCatalogue, accountModel]),
     ...([keys, credits, usage, logs, playground, alerts, team, audit, person] as const),
   ]),
-  operator.addChildren([operatorAccounts, operatedAccount, openRequests, providers]),
+  operator.addChildren([
+    ...([operatorHealth, operatorAccounts, operatedAccount, openRequests] as const),
+    ...([operatorCatalogue, margins, reconciliation] as const),
+  ]),
 ]);
 
 export function createAppRouter(queries: QueryClient) {

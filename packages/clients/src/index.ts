@@ -1,5 +1,5 @@
-// The clients of services that other services call: batched billing, the log of text requests, the records of the log, and
-// the live copy of the catalogue.
+// The clients of services that other services call: batched billing, the log of text requests, the records of the log, the
+// live copy of the catalogue, and reports of the health of routes.
 export {
   type Billing,
   type CaptureRequest,
@@ -23,6 +23,13 @@ export {
   type PriceVersions,
   requestRecord,
 } from "./request-record.ts";
+export {
+  type AttemptResult,
+  createRouteHealth,
+  RouteCondition,
+  type RouteHealth,
+  type RouteStateInit,
+} from "./route-health.ts";
 export {
   createTextLog,
   TextApi,

@@ -5,6 +5,7 @@ import * as account from "./account-records.ts";
 import * as alerts from "./alert-records.ts";
 import { routes } from "./console-route.ts";
 import { day, pageQuery } from "./fields.ts";
+import * as health from "./health-records.ts";
 import * as operator from "./operator-records.ts";
 import * as people from "./people.ts";
 import { personRoutes } from "./person-routes.ts";
@@ -322,6 +323,46 @@ const operatorRoutes = routes({
     summary: "The audit log of an account, newest first",
     query: z.object(pageQuery),
     answer: people.auditPage,
+  },
+  listRequestsAsOperator: {
+    method: "GET",
+    path: "/console/api/operator/accounts/:id/requests",
+    access: "operator",
+    summary: "The log of an account, newest first",
+    query: requests.requestQuery,
+    answer: requests.requestPage,
+  },
+  listKeysAsOperator: {
+    method: "GET",
+    path: "/console/api/operator/accounts/:id/keys",
+    access: "operator",
+    summary: "Keys of an account, newest first",
+    query: z.object({ ...pageQuery, kind: account.keyKind.default("normal") }),
+    answer: account.keyPage,
+  },
+  readLedgerAsOperator: {
+    method: "GET",
+    path: "/console/api/operator/accounts/:id/ledger",
+    access: "operator",
+    summary: "Changes of an account's balance, newest first",
+    query: z.object({ ...pageQuery, ...ledgerFilter }),
+    answer: account.ledgerPage,
+  },
+  readHealth: {
+    method: "GET",
+    path: "/console/api/operator/health",
+    access: "operator",
+    summary: "Routes that are not usual, and the attempts of all processes by provider",
+    query: health.healthQuery,
+    answer: health.routerHealth,
+  },
+  readMargins: {
+    method: "GET",
+    path: "/console/api/operator/margins",
+    access: "operator",
+    summary: "Charges, costs and losses of all accounts, by provider",
+    query: health.marginQuery,
+    answer: health.routerMargins,
   },
   listOpenRequests: {
     method: "GET",

@@ -5,6 +5,7 @@ export * from "./alert-records.ts";
 export type { ConsoleAccess, ConsoleRoute } from "./console-route.ts";
 export * from "./console-routes.ts";
 export * from "./fields.ts";
+export * from "./health-records.ts";
 export * from "./operator-records.ts";
 export * from "./people.ts";
 export * from "./request-records.ts";

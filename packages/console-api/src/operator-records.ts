@@ -31,13 +31,14 @@ export const foundAccount = z.object({
   name: z.string(),
   created_at: time,
   members: z.number().int(),
+  is_suspended: z.boolean().describe("the account cannot spend; its keys can still read"),
+  balance: usd,
+  spend: usd.describe("of the last 30 days (UTC), today included"),
 });
 export type FoundAccountRecord = z.infer<typeof foundAccount>;
 export const foundAccountPage = page(foundAccount);
 
 export const operatedAccount = foundAccount.extend({
-  is_suspended: z.boolean().describe("the account cannot spend; its keys can still read"),
-  balance: usd,
   deposited: usd,
   held: usd,
   people: z.array(z.object({ email: z.string(), role })),

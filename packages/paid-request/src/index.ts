@@ -7,7 +7,7 @@ export { GrowingHold, type GrowingHoldOptions } from "./growing-hold.ts";
 export { holdConfig } from "./hold-config.ts";
 export { HoldRecord } from "./hold-record.ts";
 export { type Closing, type Cover, countByProvider, LOSS_COOL_DOWN_MS, LossBreaker } from "./loss-breaker.ts";
-export { lossCalls } from "./loss-calls.ts";
+export { losingRoutes, lossCalls } from "./loss-calls.ts";
 export { BILLED_WITHOUT_ANSWER, UNRESOLVED } from "./lost-request.ts";
 export {
   MAX_COST_HEADER,

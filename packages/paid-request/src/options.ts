@@ -1,5 +1,5 @@
 // Options of paid requests: the ports of a service, and its settings.
-import type { Billing } from "@gr/clients";
+import type { Billing, RouteHealth } from "@gr/clients";
 import type { Timer } from "@gr/runtime";
 import type { AttemptNames } from "./attempt-span.ts";
 import type { SearchPauses } from "./bill-search.ts";
@@ -15,6 +15,8 @@ export interface PaidRequestsOptions<K extends Kinds> {
   readonly clock: Timer;
   /** Names of the attempts in traces; absent: attempts have no spans. */
   readonly attempts?: AttemptNames<K>;
+  /** Counts the ends of attempts by provider; absent: they are not counted. */
+  readonly health?: Pick<RouteHealth, "record">;
   readonly settings: PaidRequestSettings;
 }
 

@@ -1,8 +1,8 @@
 // PaidRequests runs requests that cost money: claim and hold, attempts, capture or release, and recovery after a crash.
 // Nothing is sent without a hold. Delivered output is charged, no matter which side ended it.
-import { ReleaseReason } from "@gr/clients";
+import { type AttemptResult, ReleaseReason } from "@gr/clients";
 import type { Credits } from "@gr/money";
-import { ServiceError } from "@gr/proto";
+import { errorRow, ServiceError } from "@gr/proto";
 import { startRounds } from "@gr/runtime";
 import { inAttemptSpan } from "./attempt-span.ts";
 import { lookUpBill } from "./bill-look-up.ts";
@@ -34,6 +34,9 @@ const DRAIN_MS = 3_000;
  * may be cut off. Then the hold stays open, a look-up after its deadline finds the cost, and the cost is ours.
  */
 const GIVE_UP_MS = 1_000;
+
+/** Least status of the errors that a client did not cause. */
+const SERVER_ERROR = 500;
 
 /** The hold is captured, so the product may be sent. */
 export interface Answered<K extends Kinds> {
@@ -251,9 +254,12 @@ export class PaidRequests<K extends Kinds> {
     let [route, ...later] = producer.routes;
     const continuation = this.#continuationOf(order);
     for (let number = 1; ; number += 1) {
+      const began = this.#options.clock.now();
       const outcome = await inAttemptSpan(this.#options.attempts, order, { route, number }, () =>
         this.#attempt(order, number, running, (context) => producer.attempt(route, context)),
       );
+      const tookMs = this.#options.clock.now() - began;
+      this.#options.health?.record(route.provider, attemptResult(outcome), tookMs);
       // Requests of others may have closed routes meanwhile.
       later = later.filter((each) => !this.losses.isClosed(each, order.accountId));
       const [next] = later;
@@ -482,4 +488,11 @@ async function followedBy<T>(end: () => void, work: Promise<T>): Promise<T> {
   } finally {
     end();
   }
+}
+
+/** An error of the caller's own request does not speak of the provider. */
+function attemptResult<K extends Kinds>(end: AttemptEnd<K> | Broken<K>): AttemptResult {
+  if (end.kind === "delivered") return "delivered";
+  const { status } = errorRow(end.error.reason);
+  return status >= SERVER_ERROR ? "failed" : "refused";
 }

@@ -1,7 +1,7 @@
 // The catalogue module: seed files, the operator's own folder and the last good text listing at start,
 // then imports, watches and lists.
 import { join } from "node:path";
-import { defineModule, openPool } from "@gr/runtime";
+import { defineModule, openPool, startRounds } from "@gr/runtime";
 import { textUpstreamsOf } from "@gr/text-upstream";
 import { createPreview } from "./answers/preview.ts";
 import { catalogRest } from "./answers/rest.ts";
@@ -10,6 +10,8 @@ import { catalogConfig } from "./config.ts";
 import { createCatalogEvents } from "./events.ts";
 import { readSeed, readSeedFiles, SEED_DIRECTORY, type SeedFile } from "./files/seed.ts";
 import { readTextPriceList } from "./files/text-price-list.ts";
+import { healthRpc, REPORTS_KEPT_MS, WINDOWS_KEPT_MS } from "./health/health-rpc.ts";
+import { createHealthStore } from "./health/health-store.ts";
 import { createLiveCatalog, type LiveCatalog } from "./offer/live-catalog.ts";
 import { createPriceStore } from "./prices/price-store.ts";
 import { createOfferReader } from "./sources/offer-reader.ts";
@@ -19,6 +21,8 @@ import { createTextImports } from "./sources/text-imports.ts";
 
 /** Interval of the date check, in milliseconds: a new day may hide a model. */
 const DAY_CHECK_MS = 1_000;
+/** Pause between two removals of old reports, in milliseconds. */
+const SWEEP_EVERY_MS = 3_600_000;
 
 const schema = { name: "catalog", migrations: join(import.meta.dirname, "../migrations") };
 
@@ -41,6 +45,7 @@ export const catalogModule = defineModule({
     const live: LiveCatalog = createLiveCatalog({ offer, clock, onChange: events.changed });
     const pool = await openPool(config, schema, log, metrics);
     const prices = createPriceStore(pool);
+    const health = createHealthStore(pool);
     const textImports = createTextImports({
       upstreams,
       priceList: await readTextPriceList(config.TEXT_PRICE_FILE),
@@ -75,11 +80,18 @@ export const catalogModule = defineModule({
       ...{ live, textImports, clock },
     });
     const days = setInterval(live.refresh, DAY_CHECK_MS).unref();
+    let stopSweeping: (() => Promise<void>) | undefined;
     return {
-      rpc: [catalogRpc(live), catalogOperatorRpc({ preview, prices, textImports })],
+      rpc: [catalogRpc(live), catalogOperatorRpc({ preview, prices, textImports }), healthRpc(health, clock)],
       rest: catalogRest(live),
       start: async () => {
         folder?.start();
+        stopSweeping = startRounds({
+          clock,
+          pauseMs: SWEEP_EVERY_MS,
+          round: () => health.sweep(clock.now() - WINDOWS_KEPT_MS, clock.now() - REPORTS_KEPT_MS),
+          failed: (err) => log.warn({ err }, "old reports of the health of routes are not deleted yet"),
+        });
         await textImports.start();
       },
       // The seed is in memory by now, and only imports and new prices need Postgres.
@@ -87,6 +99,7 @@ export const catalogModule = defineModule({
       stop: async () => {
         clearInterval(days);
         live.close();
+        await stopSweeping?.();
         await folder?.stop();
         await textImports.stop();
         await pool.end();

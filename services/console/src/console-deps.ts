@@ -3,6 +3,7 @@ import type { BillingReportService, BillingService } from "@gr/proto/billing";
 import type { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import type { KeysService } from "@gr/proto/keys";
 import type { MediaGenerationService } from "@gr/proto/media";
+import type { RouteHealthService } from "@gr/proto/routes";
 import type { WebhookService } from "@gr/proto/webhooks";
 import type { Clock, ServiceClient } from "@gr/runtime";
 import type { AlertStore } from "./alerts/alert-store.ts";
@@ -43,6 +44,7 @@ export interface ConsoleDeps {
   readonly media: ServiceClient<typeof MediaGenerationService>;
   readonly catalog: ServiceClient<typeof CatalogService>;
   readonly catalogOperator: ServiceClient<typeof CatalogOperatorService>;
+  readonly routeHealth: ServiceClient<typeof RouteHealthService>;
   readonly modelKinds: ModelKinds;
   readonly signIns: SignInStore;
   readonly challenges: Challenges;

@@ -4,6 +4,7 @@ import { BillingReportService, BillingService, TextLogService } from "@gr/proto/
 import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import { KeysService } from "@gr/proto/keys";
 import { MediaGenerationService } from "@gr/proto/media";
+import { RouteHealthService } from "@gr/proto/routes";
 import { WebhookService } from "@gr/proto/webhooks";
 import { createReadyCheck, defineModule, openPool, startRounds } from "@gr/runtime";
 import { createAlertChecks } from "./alerts/alert-checks.ts";
@@ -102,6 +103,7 @@ export const consoleModule = defineModule({
       media,
       catalog,
       catalogOperator: dial("catalog", CatalogOperatorService),
+      routeHealth: dial("catalog", RouteHealthService),
       modelKinds: createModelKinds(catalog, clock),
       signIns,
       challenges: createChallenges(signIns, config.CONSOLE_URL),

@@ -16,6 +16,8 @@ import { moneyRoutes } from "./routes/account/money-routes.ts";
 import { paymentRoutes } from "./routes/account/payment-routes.ts";
 import { requestRoutes } from "./routes/account/request-routes.ts";
 import { standingRoutes } from "./routes/account/standing.ts";
+import { healthRoutes } from "./routes/operator/health-routes.ts";
+import { inspectRoutes } from "./routes/operator/inspect-routes.ts";
 import { operatorRoutes } from "./routes/operator/operator-routes.ts";
 import { routerRoutes } from "./routes/operator/router-routes.ts";
 import { statementRoutes } from "./routes/operator/statement-routes.ts";
@@ -39,7 +41,9 @@ export function consoleRest(deps: ConsoleDeps, work: RunningWork): RestApi {
     ...requestRoutes(deps),
     ...paymentRoutes(deps),
     ...operatorRoutes(deps),
+    ...inspectRoutes(deps),
     ...routerRoutes(deps),
+    ...healthRoutes(deps),
     ...statementRoutes(deps),
   };
   const callers = new WeakMap<FastifyRequest, CallerFacts>();

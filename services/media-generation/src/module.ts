@@ -1,9 +1,10 @@
 // MediaGenerationModule assembles media generation: tables, providers, storage, routes, and its periodic jobs.
 import { join } from "node:path";
-import { createBilling, createCatalogCopy } from "@gr/clients";
-import { PaidRequests } from "@gr/paid-request";
+import { createBilling, createCatalogCopy, createRouteHealth, type RouteHealth } from "@gr/clients";
+import { losingRoutes, PaidRequests } from "@gr/paid-request";
 import { BillingService, TextLogService } from "@gr/proto/billing";
 import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
+import { RouteHealthService } from "@gr/proto/routes";
 import {
   createReadyCheck,
   defineModule,
@@ -105,9 +106,17 @@ export function defineMediaGeneration(providersOf: typeof createProviders): Modu
         const previews = createPreviews({ storage, gate: results, posters, ffmpeg, log, metrics });
         const work = new MediaWork({ ...parts, read, convert, previews, progress, limits, graceMs });
         const billing = createBilling(dial("billing", BillingService), clock);
+        const health = createRouteHealth(dial("catalog", RouteHealthService), {
+          service: NAME,
+          states: () => losingRoutes(requests.losses),
+          failed: (err) =>
+            log.warn({ err }, "the health of routes is not reported; operators see older figures"),
+          clock,
+        });
         const requests: PaidRequests<MediaKinds> = new PaidRequests({
           service: NAME,
           billing,
+          health,
           record: new GenerationRecord({
             ...parts,
             leaseMs,
@@ -166,7 +175,7 @@ export function defineMediaGeneration(providersOf: typeof createProviders): Modu
         const removal = { retention, storage, clock, days, events: createRetentionEvents(log, metrics) };
         const expire = (stopping: AbortSignal) => expireMedia(removal, stopping);
         const { sender } = webhooks;
-        return { rest, rpc, ...lifecycle({ ...parts, ...opened, requests, expire, sender }, close) };
+        return { rest, rpc, ...lifecycle({ ...parts, ...opened, requests, health, expire, sender }, close) };
       } catch (error) {
         await close();
         throw error;
@@ -201,10 +210,23 @@ type Parts = Pick<Parameters<typeof mediaGenerationRest>[0], "catalog" | "reques
     readonly clock: Parameters<typeof startRounds>[0]["clock"];
     readonly expire: (stopping: AbortSignal) => Promise<void>;
     readonly sender: WebhookSender;
+    readonly health: RouteHealth;
   };
 
 function lifecycle(
-  { catalog, requests, store, storage, unwritable, checkedForMs, events, clock, expire, sender }: Parts,
+  {
+    catalog,
+    requests,
+    store,
+    storage,
+    unwritable,
+    checkedForMs,
+    events,
+    clock,
+    expire,
+    sender,
+    health,
+  }: Parts,
   close: () => Promise<void>,
 ) {
   const writable = createReadyCheck({
@@ -218,6 +240,7 @@ function lifecycle(
     start: async () => {
       await catalog.start();
       requests.start();
+      health.start();
       sender.start();
       const every = { clock, pauseMs: SWEEP_EVERY_MS, failed: events.roundFailed };
       const ends = [() => storage.sweep(), expire, () => sender.sweep()].map((round) =>
@@ -237,6 +260,7 @@ function lifecycle(
     stop: async () => {
       await stopSweeping?.();
       await requests.stop();
+      await health.stop();
       await sender.stop();
       await catalog.stop();
       await close();

@@ -1,8 +1,16 @@
 // The text proxy as a module: no tables of its own, the upstreams, a copy of the catalogue, billing by RPC.
-import { createBilling, createCatalogCopy, createTextLog } from "@gr/clients";
-import { countByProvider, HoldRecord, lossCalls, PaidRequests } from "@gr/paid-request";
+import {
+  createBilling,
+  createCatalogCopy,
+  createRouteHealth,
+  createTextLog,
+  RouteCondition,
+  type RouteStateInit,
+} from "@gr/clients";
+import { countByProvider, HoldRecord, losingRoutes, lossCalls, PaidRequests } from "@gr/paid-request";
 import { BillingService, TextLogService } from "@gr/proto/billing";
 import { CatalogService } from "@gr/proto/catalog";
+import { RouteHealthService } from "@gr/proto/routes";
 import { TextProxyService } from "@gr/proto/text";
 import { type Clock, defineModule, implement } from "@gr/runtime";
 import { textUpstreamsOf } from "@gr/text-upstream";
@@ -35,9 +43,16 @@ export const textProxyModule = defineModule({
     const textLog = createTextLog(dial("billing", TextLogService), { lost: events.linesLost }, clock);
     const catalog = createCatalogCopy(dial("catalog", CatalogService), log);
     const upstreams = openUpstreams(config, events, clock);
-    const paid = new PaidRequests<TextKinds>({
+    const health = createRouteHealth(dial("catalog", RouteHealthService), {
+      service: SERVICE,
+      states: () => [...breakerStates(upstreams), ...losingRoutes(paid.losses)],
+      failed: (err) => log.warn({ err }, "the health of routes is not reported; operators see older figures"),
+      clock,
+    });
+    const paid: PaidRequests<TextKinds> = new PaidRequests<TextKinds>({
       service: SERVICE,
       billing,
+      health,
       record: new HoldRecord(billing, ({ kept }) => kept, events.notKept),
       lookUp: {
         canAsk: (provider) => upstreams.get(provider)?.kind.generations !== undefined,
@@ -60,11 +75,13 @@ export const textProxyModule = defineModule({
         await catalog.start();
         textLog.start();
         paid.start();
+        health.start();
       },
       ready: async () => catalog.version() !== "" || "the catalogue has not arrived yet",
       cancel: () => paid.running.cancelAll("the process stops"),
       stop: async () => {
         await paid.stop();
+        await health.stop();
         await textLog.stop();
         await catalog.stop();
         await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
@@ -72,6 +89,21 @@ export const textProxyModule = defineModule({
     };
   },
 });
+
+const CONDITIONS = {
+  open: RouteCondition.OPEN,
+  probing: RouteCondition.PROBING,
+  cooling: RouteCondition.COOLING,
+} as const;
+
+function breakerStates(upstreams: ReadonlyMap<string, Upstream>): RouteStateInit[] {
+  return [...upstreams.values()].flatMap(({ name: provider, conditions }) =>
+    conditions.map(({ upstreamModel, name, since, until }) => ({
+      ...{ provider, upstreamModel, condition: CONDITIONS[name] },
+      ...{ since: BigInt(since ?? 0), until: BigInt(until) },
+    })),
+  );
+}
 
 function settingsOf(config: TextProxyConfig) {
   const { HOLD_LEASE_MS, HOLD_GRACE_MS, RESOLVE_INTERVAL_MS } = config;

@@ -1,6 +1,14 @@
 // The operator frame surrounds every page of the operator's area: its menu, the signed-in person, and the way back.
 import { Text } from "@mantine/core";
-import { IconArrowLeft, IconClockHour4, IconPlugConnected, IconUsersGroup } from "@tabler/icons-react";
+import {
+  IconActivity,
+  IconArrowLeft,
+  IconChartBar,
+  IconClockHour4,
+  IconScale,
+  IconStack2,
+  IconUsersGroup,
+} from "@tabler/icons-react";
 import { Link, Outlet, useMatchRoute } from "@tanstack/react-router";
 import { Suspense } from "react";
 import { PageWaiting } from "../parts/lists/page-states.tsx";
@@ -11,9 +19,12 @@ import { MenuGroup, MenuLink } from "./page-menu.tsx";
 import { PersonMenu } from "./person-menu.tsx";
 
 const PAGES = [
-  { to: "/operator", label: "Accounts", icon: IconUsersGroup, exact: true },
+  { to: "/operator", label: "Health", icon: IconActivity, exact: true },
+  { to: "/operator/accounts", label: "Accounts", icon: IconUsersGroup },
+  { to: "/operator/catalogue", label: "Catalogue", icon: IconStack2 },
   { to: "/operator/requests", label: "Open requests", icon: IconClockHour4 },
-  { to: "/operator/providers", label: "Providers", icon: IconPlugConnected },
+  { to: "/operator/margin", label: "Margin", icon: IconChartBar },
+  { to: "/operator/reconciliation", label: "Reconciliation", icon: IconScale },
 ] as const;
 
 export function OperatorFrame() {
@@ -35,7 +46,7 @@ function Frame() {
           key={page.to}
           label={page.label}
           icon={page.icon}
-          active={matches({ to: page.to }) !== false}
+          active={matches({ to: page.to, fuzzy: !("exact" in page) }) !== false}
           renderRoot={(props) => <Link to={page.to} activeOptions={{ exact: "exact" in page }} {...props} />}
           onClick={close}
         />

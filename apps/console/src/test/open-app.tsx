@@ -13,7 +13,11 @@ import { theme } from "../theme.ts";
 import { FakeRouter } from "./fake-router.ts";
 
 /** A slow machine may need many times the usual second. */
-configure({ asyncUtilTimeout: 20_000 });
+configure({
+  asyncUtilTimeout: 20_000,
+  // Without the whole page behind the message.
+  getElementError: (message) => new Error(message ?? ""),
+});
 
 /** Tests wait for texts as people do, and not for the end of each update. */
 beforeAll(() => {

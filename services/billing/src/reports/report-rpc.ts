@@ -83,7 +83,12 @@ export function billingReportRpc({ reports, accounts }: ReportDeps): RpcService 
       if (sums.length > MOST_COST_ROWS) {
         throw invalid("from_day", `These days have more than ${MOST_COST_ROWS} sums; ask for fewer days`);
       }
-      return { sums: sums.map(({ cost, ...sum }) => ({ ...sum, costPicoUsd: String(cost) })) };
+      return {
+        sums: sums.map(({ cost, lost, charged, ...sum }) => ({
+          ...sum,
+          ...{ costPicoUsd: String(cost), lostPicoUsd: String(lost), chargedCredits: charged },
+        })),
+      };
     },
   });
 }

@@ -78,6 +78,9 @@ export interface CostSum {
   readonly upstreamModel: string;
   readonly cost: PicoUsd;
   readonly entries: bigint;
+  readonly charged: Credits;
+  /** Part of the cost that failed requests and late bills caused. */
+  readonly lost: PicoUsd;
 }
 
 export interface ReportStore {
@@ -140,7 +143,9 @@ const LAST_USED = `SELECT s.id, u.day FROM unnest($1::uuid[]) s (id)
 /** The range of days is compared as instants, so that the BRIN index of entry.at excludes older blocks. */
 export const SUM_COSTS = `SELECT to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, e.provider,
     CASE WHEN e.attempt = h.attempt THEN h.upstream_model ELSE '' END AS "upstreamModel",
-    sum(e.cost)::text AS cost, count(*) AS entries
+    sum(e.cost)::text AS cost, count(*) AS entries,
+    coalesce(sum(e.credits) FILTER (WHERE e.kind = 'charge'), 0)::bigint AS charged,
+    coalesce(sum(e.cost) FILTER (WHERE e.kind <> 'charge'), 0)::text AS lost
   FROM entry e LEFT JOIN hold h ON h.id = e.hold_id
  WHERE e.at >= $1::timestamptz AND e.at < $2::timestamptz AND e.kind IN ('charge', 'failed', 'late')
    AND e.provider = ANY ($3::text[])
@@ -191,8 +196,11 @@ export function createReportStore(pool: Pool): ReportStore {
     sumCosts: async ({ fromDay, toDay, providers, limit }) => {
       const until = new Date(Date.parse(`${toDay}T00:00:00Z`) + DAY_MS);
       const values = [new Date(`${fromDay}T00:00:00Z`), until, providers, limit];
-      const { rows } = await pool.query<Omit<CostSum, "cost"> & { cost: string }>(SUM_COSTS, values);
-      return rows.map(({ cost, ...sum }) => ({ ...sum, cost: BigInt(cost) }));
+      const { rows } = await pool.query<Omit<CostSum, "cost" | "lost"> & { cost: string; lost: string }>(
+        SUM_COSTS,
+        values,
+      );
+      return rows.map(({ cost, lost, ...sum }) => ({ ...sum, cost: BigInt(cost), lost: BigInt(lost) }));
     },
   };
 }

@@ -171,6 +171,12 @@ describe("costs of all accounts", () => {
       ["2026-01-16", "billed-here", "", "5", 1n],
       ["2026-01-16", "provider-2", "upstream/chat-2", "3", 1n],
     ]);
+    // Charges beside costs; the cost of the failed attempt is a loss.
+    expect(sums.map(({ chargedCredits, lostPicoUsd }) => [chargedCredits, lostPicoUsd])).toEqual([
+      [20n, "0"],
+      [0n, "5"],
+      [1n, "0"],
+    ]);
   });
 
   test.each([

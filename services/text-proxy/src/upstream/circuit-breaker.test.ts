@@ -37,6 +37,22 @@ describe("a breaker", () => {
     expect(events).toEqual([PAUSE]);
   });
 
+  test("has a condition for operators from its first opening until it closes", () => {
+    expect(breaker.condition).toBeUndefined();
+    breaker.coolDown(1_000);
+    expect(breaker.condition).toMatchObject({ name: "cooling", until: 1_001_000 });
+    fail(3);
+    expect(breaker.condition).toEqual({ name: "open", since: 1_000_000, until: 1_000_000 + PAUSE });
+    clock.advance(PAUSE);
+    const probe = enter();
+    expect(breaker.condition?.name).toBe("probing");
+    probe.failed("upstream");
+    expect(breaker.condition).toMatchObject({ name: "open", since: 1_000_000 });
+    clock.advance(breaker.waitMs);
+    enter().succeeded();
+    expect(breaker.condition).toBeUndefined();
+  });
+
   test("lets one request try it after its pause, and closes when that is answered", () => {
     fail(3);
     clock.advance(PAUSE);

@@ -21,6 +21,12 @@ export interface BreakerEvents {
  */
 export type Fault = "upstream" | "unclear";
 
+export interface BreakerCondition {
+  readonly name: "open" | "probing" | "cooling";
+  readonly since: number | undefined;
+  readonly until: number;
+}
+
 /** One running request. Only the first call counts. */
 export interface Permit {
   succeeded(): void;
@@ -88,6 +94,8 @@ export class CircuitBreaker {
   #run = NO_FAILURES;
   /** Unix milliseconds of the next probe; undefined while the breaker is closed. */
   #openUntil: number | undefined;
+  /** Unix milliseconds of the first opening since the breaker was closed. */
+  #openSince: number | undefined;
   #pauseMs = 0;
   #coolUntil = 0;
   #probe: Permit | undefined;
@@ -115,6 +123,15 @@ export class CircuitBreaker {
   /** Returns true if another upstream is preferred now. */
   get isCooling(): boolean {
     return this.#coolUntil > this.#now();
+  }
+
+  /** Condition of the route for operators; undefined: usual. Times are Unix milliseconds. */
+  get condition(): BreakerCondition | undefined {
+    if (this.#openUntil !== undefined) {
+      const name = this.#probe === undefined ? "open" : "probing";
+      return { name, since: this.#openSince, until: this.#openUntil };
+    }
+    return this.isCooling ? { name: "cooling", since: undefined, until: this.#coolUntil } : undefined;
   }
 
   /** Starts a cool-down at the upstream's wish. */
@@ -163,6 +180,7 @@ export class CircuitBreaker {
     this.#run = NO_FAILURES;
     this.#probe = undefined;
     this.#pauseMs = Math.min(pauseMs, Math.max(LONGEST_PAUSE_MS, this.#settings.pauseMs));
+    this.#openSince ??= this.#now();
     this.#openUntil = this.#now() + this.#pauseMs;
     this.#events.opened(this.#pauseMs);
   }
@@ -171,6 +189,7 @@ export class CircuitBreaker {
     this.#era += 1;
     this.#probe = undefined;
     this.#openUntil = undefined;
+    this.#openSince = undefined;
     this.#coolUntil = 0;
     this.#events.closed();
   }

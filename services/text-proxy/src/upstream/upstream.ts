@@ -5,7 +5,7 @@ import { currentSpan, outwardTraceHeaders, serverOf } from "@gr/runtime";
 import type { Continues, TextUpstream, UpstreamKind } from "@gr/text-upstream";
 import { type Dispatcher, Pool } from "undici";
 import type { TextApi } from "../request/text-request.ts";
-import type { CircuitBreaker } from "./circuit-breaker.ts";
+import type { BreakerCondition, CircuitBreaker } from "./circuit-breaker.ts";
 import { type Generation, readGeneration } from "./generation.ts";
 import { type AnswerReceiver, UpstreamCall } from "./upstream-call.ts";
 
@@ -97,6 +97,13 @@ export class Upstream {
       this.#breakers.set(model, breaker);
     }
     return breaker;
+  }
+
+  /** Conditions of the models' routes that are not usual. */
+  get conditions(): readonly (BreakerCondition & { readonly upstreamModel: string })[] {
+    return [...this.#breakers].flatMap(([upstreamModel, { condition }]) =>
+      condition === undefined ? [] : [{ upstreamModel, ...condition }],
+    );
   }
 
   /** Number of models for which the breaker is open. */

@@ -4,7 +4,7 @@ import { Button, Group, Modal, Select, Stack, Table, Text, TextInput, Title } fr
 import { useForm } from "@mantine/form";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { call } from "../../api/console-client.ts";
 import { fromNow } from "../../parts/figures/figure-text.ts";
 import { Time } from "../../parts/figures/figures.tsx";
@@ -75,15 +75,19 @@ function MemberRow({ member }: { member: Member }) {
   const { person } = useSession();
   const isMe = member.person_id === person?.id;
   const path = { account, person: member.person_id };
+  const [asked, setAsked] = useState<Role | "remove">();
+  const close = () => setAsked(undefined);
   const change = useAct({
     send: (role: Role) => call("changeRole", { path, body: { role } }),
     changes: [["members", account], ...(isMe ? [SESSION_KEY] : [])],
     done: "The role is changed.",
+    after: close,
   });
   const remove = useAct({
     send: () => call("removeMember", { path }),
     changes: [["members", account], ...(isMe ? [SESSION_KEY] : [])],
     done: isMe ? "You left the account." : "The member is removed.",
+    after: close,
   });
   return (
     <Table.Tr>
@@ -103,7 +107,7 @@ function MemberRow({ member }: { member: Member }) {
             value={member.role}
             disabled={change.isPending || (member.role === "owner" && !may("owner"))}
             onChange={(role) => {
-              if (role !== null && role !== member.role) change.mutate(role as Role);
+              if (role !== null && role !== member.role) setAsked(role as Role);
             }}
           />
         ) : (
@@ -118,15 +122,65 @@ function MemberRow({ member }: { member: Member }) {
           <Button
             variant="default"
             size="compact-sm"
-            loading={remove.isPending}
-            onClick={() => remove.mutate()}
+            onClick={() => setAsked("remove")}
             aria-label={isMe ? "Leave account" : `Remove ${member.email}`}
           >
             {isMe ? "Leave" : "Remove"}
           </Button>
         )}
+        {asked === "remove" && (
+          <Confirm
+            title={isMe ? "Leave this account?" : `Remove ${member.name || member.email}?`}
+            button={isMe ? "Leave" : "Remove"}
+            isPending={remove.isPending}
+            act={() => remove.mutate()}
+            close={close}
+          >
+            {isMe ? "Only an invitation brings you back. " : "The person loses access at once. "}
+            Keys of the account keep working.
+          </Confirm>
+        )}
+        {asked !== undefined && asked !== "remove" && (
+          <Confirm
+            title={`Make ${member.name || member.email} ${asked}?`}
+            button="Change the role"
+            isPending={change.isPending}
+            act={() => change.mutate(asked)}
+            close={close}
+          >
+            The role changes from {member.role} to {asked}, at once.
+          </Confirm>
+        )}
       </Table.Td>
     </Table.Tr>
+  );
+}
+
+interface ConfirmProps {
+  readonly title: string;
+  readonly button: string;
+  readonly isPending: boolean;
+  readonly act: () => void;
+  readonly close: () => void;
+  readonly children: ReactNode;
+}
+
+/** The focus is on Cancel: one more Enter changes nothing. */
+function Confirm({ title, button, isPending, act, close, children }: ConfirmProps) {
+  return (
+    <Modal opened onClose={close} title={title}>
+      <Stack>
+        <Text size="sm">{children}</Text>
+        <Group justify="flex-end">
+          <Button variant="default" data-autofocus onClick={close}>
+            Cancel
+          </Button>
+          <Button color="red" loading={isPending} onClick={act}>
+            {button}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
   );
 }
 

@@ -10,23 +10,26 @@ import {
   Modal,
   SimpleGrid,
   Stack,
+  Tabs,
   Text,
   TextInput,
   Title,
 } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useQuery } from "@tanstack/react-query";
-import { useParams } from "@tanstack/react-router";
+import { useParams, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { call } from "../../api/console-client.ts";
 import { Money } from "../../parts/figures/figures.tsx";
 import { useAct } from "../../parts/forms/act.ts";
 import { showAtField } from "../../parts/forms/field-errors.ts";
 import { byRules } from "../../parts/forms/form-rules.ts";
+import { useFilter } from "../../parts/lists/filters.tsx";
 import { Empty, Failure, PageMissing, RowsWaiting } from "../../parts/lists/page-states.tsx";
 import { PagedRows } from "../../parts/lists/paged-rows.tsx";
 import { useSession } from "../../session.ts";
 import { AuditTable } from "../account/audit.tsx";
+import { AccountKeys, AccountLedger, AccountRequests } from "./account-lists.tsx";
 
 type OperatorAction = "deposit" | "adjustment" | "suspension";
 
@@ -62,18 +65,7 @@ export function OperatedAccountPage() {
         </Group>
       </Group>
       <Figures account={data} />
-      <Title order={2} size="h4">
-        Activity
-      </Title>
-      <PagedRows
-        queryKey={["operator", "audit", id]}
-        read={(after, signal) =>
-          call("readAuditAsOperator", { path: { id }, query: after === undefined ? {} : { after }, signal })
-        }
-        empty={<Empty title="No changes yet" />}
-      >
-        {(entries) => <AuditTable entries={entries} />}
-      </PagedRows>
+      <Views id={id} />
       {action !== undefined && (
         <ActionDialog account={data} action={action} close={() => setAction(undefined)} />
       )}
@@ -81,15 +73,65 @@ export function OperatedAccountPage() {
   );
 }
 
+const VIEWS = [
+  { name: "requests", label: "Requests", show: (id: string) => <AccountRequests id={id} /> },
+  { name: "keys", label: "Keys", show: (id: string) => <AccountKeys id={id} /> },
+  { name: "ledger", label: "Ledger", show: (id: string) => <AccountLedger id={id} /> },
+  { name: "activity", label: "Activity", show: (id: string) => <AccountActivity id={id} /> },
+] as const;
+
+/** The view is in the address, so that a link to it can be sent. */
+function Views({ id }: { id: string }) {
+  const { view = "activity" } = useSearch({ strict: false });
+  const filter = useFilter();
+  return (
+    <Card>
+      <Tabs
+        value={view}
+        onChange={(value) => void filter({ view: value === "activity" ? null : value })}
+        keepMounted={false}
+      >
+        <Tabs.List mb="md">
+          {VIEWS.map(({ name, label }) => (
+            <Tabs.Tab key={name} value={name}>
+              {label}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        {VIEWS.map(({ name, show }) => (
+          <Tabs.Panel key={name} value={name}>
+            {show(id)}
+          </Tabs.Panel>
+        ))}
+      </Tabs>
+    </Card>
+  );
+}
+
+function AccountActivity({ id }: { id: string }) {
+  return (
+    <PagedRows
+      queryKey={["operator", "audit", id]}
+      read={(after, signal) =>
+        call("readAuditAsOperator", { path: { id }, query: after === undefined ? {} : { after }, signal })
+      }
+      empty={<Empty title="No changes yet" />}
+    >
+      {(entries) => <AuditTable entries={entries} />}
+    </PagedRows>
+  );
+}
+
 function Figures({ account }: { account: OperatedAccount }) {
   const figures = [
     ["Balance", account.balance],
+    ["Spend, 30 days", account.spend],
     ["Deposited", account.deposited],
-    ["Held", account.held],
+    ["Held by running requests", account.held],
   ] as const;
   return (
     <>
-      <SimpleGrid cols={{ base: 1, sm: 3 }}>
+      <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
         {figures.map(([label, usd]) => (
           <Card key={label} withBorder>
             <Text size="sm" c="dimmed">

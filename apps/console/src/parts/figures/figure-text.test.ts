@@ -3,11 +3,13 @@ import { expect, test } from "@jest/globals";
 import {
   actionText,
   decimalText,
+  exactMoneyText,
   fromNow,
   moneyText,
   requestMoneyText,
   secondsText,
   shortDecimal,
+  signedMoneyText,
   sumUsd,
   wholeCentsText,
 } from "./figure-text.ts";
@@ -41,6 +43,18 @@ test.each([
   ["0", "$0.0000"],
 ])("the amount %s of a request is charged as %s", (usd, text) => {
   expect(requestMoneyText(usd)).toBe(text);
+});
+
+test.each([
+  ["0.000000012000", "$0.000000012"],
+  ["-1234.5", "−$1,234.50"],
+  ["7", "$7.00"],
+])("the exact amount %s is shown as %s", (usd, text) => {
+  expect(exactMoneyText(usd)).toBe(text);
+});
+
+test("a change of a balance has its sign and four decimals", () => {
+  expect([signedMoneyText("12.5000"), signedMoneyText("-0.0003")]).toEqual(["+$12.5000", "−$0.0003"]);
 });
 
 test("amounts are rounded up one by one, as charges are, and then summed", () => {

@@ -34,6 +34,19 @@ function creditsOf(usd: string): bigint {
   return BigInt(whole + fraction.slice(0, 4).padEnd(4, "0")) + (isRounded ? 1n : 0n);
 }
 
+/** Formats an exact amount: at least two decimals, at most twelve, without zeros at the end. */
+export function exactMoneyText(usd: string): string {
+  const sign = usd.startsWith("-") ? "−" : "";
+  const [whole = "0", fraction = ""] = shortDecimal(usd.replace("-", "")).split(".");
+  return `${sign}$${whole.replace(/\B(?=(\d{3})+$)/g, ",")}.${fraction.padEnd(2, "0")}`;
+}
+
+/** Formats a change of a balance: its sign, and always four decimals. */
+export function signedMoneyText(usd: string): string {
+  const isNegative = usd.startsWith("-");
+  return `${isNegative ? "−" : "+"}${requestMoneyText(usd.replace("-", ""))}`;
+}
+
 const PLAIN = new Intl.NumberFormat("en", { maximumFractionDigits: 12, useGrouping: false });
 
 /** Writes a number of JSON as a decimal without an exponent. */

@@ -1,4 +1,5 @@
-// A table with a head, which is scrolled sideways where it is wider than the screen. Columns of money name their unit.
+// A table with a head. It is scrolled sideways where it is wider than the screen; on a phone each row is a card, and each
+// value has the name of its column before it.
 import { Table } from "@mantine/core";
 import type { ReactNode } from "react";
 
@@ -14,9 +15,10 @@ export interface RowsTableProps {
 }
 
 export function RowsTable({ heads, figures = 0, hasActions = false, minWidth, children }: RowsTableProps) {
+  const names = heads.map((head, index) => [`--head-${index + 1}`, JSON.stringify(head)]);
   return (
-    <Table.ScrollContainer minWidth={minWidth}>
-      <Table>
+    <Table.ScrollContainer minWidth={minWidth} className="rows-table">
+      <Table style={Object.fromEntries(names)}>
         <Table.Thead>
           <Table.Tr>
             {heads.map((head, index) => (

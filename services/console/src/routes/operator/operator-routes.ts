@@ -1,15 +1,19 @@
 // Operator routes find an account, add or remove credit with a reason, and suspend an account. Each change is a line of
 // the account's own audit log. Its admins see that the operator did it, and the detail names the person.
-import type { OperatedAccount } from "@gr/console-api";
+import type { FoundAccountRecord, OperatedAccount } from "@gr/console-api";
 import { type Credits, creditsOf, formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
-import { DepositStatus } from "@gr/proto/billing";
+import { DepositStatus, type GetCreditsResponse, UsageGroup } from "@gr/proto/billing";
 import { isUuid } from "@gr/runtime";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { type CallerFacts, type ConsoleCall, type Handlers, signedInOf } from "../../door/console-call.ts";
 import type { FoundAccount } from "../../operators/operator-store.ts";
+import { DAY_MS, dayOf } from "../../requests/days.ts";
 import { invalidAfter, pageLimit } from "../../requests/pages.ts";
 import { readAuditPage } from "../audit.ts";
+
+const DAYS_SHOWN = 30;
+const MOST_AT_ONCE = 8;
 
 type OperatorRoutes = Handlers<
   | "findAccounts"
@@ -28,14 +32,12 @@ export function operatorRoutes(deps: ConsoleDeps): OperatorRoutes {
   const { operators, store, billing, accounts } = deps;
   const find = ({ params }: Call): Promise<FoundAccount> => accounts.require(params["id"] ?? "", "id");
   const read = async (account: FoundAccount): Promise<OperatedAccount> => {
-    const [credits, members] = await Promise.all([
-      billing.getCredits({ accountId: account.id }),
+    const [{ record, credits }, members] = await Promise.all([
+      readAccount(deps, account),
       store.members(account.id),
     ]);
     return {
-      ...recordOf(account),
-      is_suspended: credits.suspended,
-      balance: formatCredits(credits.remainingCredits),
+      ...record,
       deposited: formatCredits(credits.depositedCredits),
       held: formatCredits(credits.heldCredits),
       people: members.map(({ email, role }) => ({ email, role })),
@@ -64,7 +66,9 @@ export function operatorRoutes(deps: ConsoleDeps): OperatorRoutes {
       const limit = pageLimit(call.query);
       if (after === undefined) await accounts.refresh();
       const found = await operators.findAccounts(text, after, limit + 1);
-      const data = found.slice(0, limit).map(recordOf);
+      const data = await readInTurns(found.slice(0, limit), async (account) => {
+        return (await readAccount(deps, account)).record;
+      });
       return { data, next: found.length > limit ? (data.at(-1)?.id ?? null) : null };
     },
     readAccountAsOperator: async (call) => read(await find(call)),
@@ -111,6 +115,34 @@ function invalidAmount(what: string): ServiceError {
   return new ServiceError("invalid_value", `${what} (field "amount").`, { param: "amount" });
 }
 
-function recordOf({ id, name, createdAt, members }: FoundAccount) {
-  return { id, name, created_at: createdAt.toISOString(), members };
+/** Returns an account with its balance and spend, as billing has them now. */
+async function readAccount(
+  { billing, reports, clock }: ConsoleDeps,
+  { id, name, createdAt, members }: FoundAccount,
+): Promise<{ readonly record: FoundAccountRecord; readonly credits: GetCreditsResponse }> {
+  const now = clock.now();
+  const days = { fromDay: dayOf(now - (DAYS_SHOWN - 1) * DAY_MS), toDay: dayOf(now) };
+  const [credits, usage] = await Promise.all([
+    billing.getCredits({ accountId: id }),
+    reports.sumUsage({ accountId: id, group: UsageGroup.DAY, ...days, limit: 1 }),
+  ]);
+  const record = {
+    ...{ id, name, created_at: createdAt.toISOString(), members },
+    is_suspended: credits.suspended,
+    balance: formatCredits(credits.remainingCredits),
+    spend: formatCredits(usage.credits),
+  };
+  return { record, credits };
+}
+
+/** Reads some entries at a time, so that a page of accounts leaves billing free for requests. */
+async function readInTurns<Entry, Result>(
+  entries: readonly Entry[],
+  read: (entry: Entry) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (let start = 0; start < entries.length; start += MOST_AT_ONCE) {
+    results.push(...(await Promise.all(entries.slice(start, start + MOST_AT_ONCE).map(read))));
+  }
+  return results;
 }

@@ -1,6 +1,6 @@
-// The providers page shows the providers, the result of the last text import, and the next changes of the catalogue.
+// The catalogue page shows operators the providers, the result of the last text import, and the next changes.
 import type { CatalogueChanges, RouterProviders } from "@gr/console-api";
-import { Alert, Badge, Button, Code, Group, List, Stack, Table, Text, Title } from "@mantine/core";
+import { Alert, Badge, Button, Card, Code, Group, List, Stack, Table, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../../api/console-client.ts";
 import { useAct } from "../../parts/forms/act.ts";
@@ -9,7 +9,7 @@ import { Empty, PageMissing } from "../../parts/lists/page-states.tsx";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
 import { useSession } from "../../session.ts";
 
-export function Providers() {
+export function OperatorCatalogue() {
   const { is_operator } = useSession();
   const providers = useQuery({
     queryKey: ["operator", "providers"],
@@ -20,11 +20,10 @@ export function Providers() {
   return (
     <Stack>
       <Title order={1} size="h2">
-        Providers
+        Catalogue
       </Title>
       <Text size="sm" c="dimmed">
-        State of the catalogue. Each process has its own circuit breakers: see the metric{" "}
-        <Code>text_upstream_breakers_open</Code> and the dashboards.
+        Models by provider, and the changes that files and upstreams would bring.
       </Text>
       <Loaded of={providers}>
         {(data) => (
@@ -39,24 +38,32 @@ export function Providers() {
 }
 
 function ProviderTable({ providers }: Pick<RouterProviders, "providers">) {
-  if (providers.length === 0) return <Empty title="No provider has a key" />;
+  if (providers.length === 0) {
+    return (
+      <Card>
+        <Empty title="No provider has a key">Set the key of a provider, and restart the router.</Empty>
+      </Card>
+    );
+  }
   return (
-    <RowsTable
-      heads={["Provider", "Image models", "Video models", "Text models", "Only at this provider"]}
-      figures={4}
-      minWidth={600}
-    >
-      {providers.map(({ name, images, videos, texts, alone }) => (
-        <Table.Tr key={name}>
-          <Table.Td>{name}</Table.Td>
-          {Object.entries({ images, videos, texts, alone }).map(([column, count]) => (
-            <Table.Td key={column} ta="right" className="figures">
-              {count === 0 ? "–" : count}
-            </Table.Td>
-          ))}
-        </Table.Tr>
-      ))}
-    </RowsTable>
+    <Card component="section" aria-label="Providers">
+      <RowsTable
+        heads={["Provider", "Image models", "Video models", "Text models", "Only at this provider"]}
+        figures={4}
+        minWidth={600}
+      >
+        {providers.map(({ name, images, videos, texts, alone }) => (
+          <Table.Tr key={name}>
+            <Table.Td>{name}</Table.Td>
+            {Object.entries({ images, videos, texts, alone }).map(([column, count]) => (
+              <Table.Td key={column} ta="right" className="figures">
+                {count === 0 ? "–" : count}
+              </Table.Td>
+            ))}
+          </Table.Tr>
+        ))}
+      </RowsTable>
+    </Card>
   );
 }
 
@@ -71,24 +78,26 @@ function Catalogue({ of: { catalogue_version, text_import } }: { of: RouterProvi
   const compare = useAct({ send: () => call("previewCatalogue") });
   const { color, text } = IMPORTS[text_import.state];
   return (
-    <Stack component="section">
-      <Title order={2} size="h4">
-        Catalogue
-      </Title>
-      <Group gap="xs">
-        <Code className="break-anywhere">{catalogue_version}</Code>
-        <Badge variant="light" color={color}>
-          {text}
-        </Badge>
-      </Group>
-      {text_import.problem !== null && <Alert color="red">{text_import.problem}</Alert>}
-      <Group>
-        <Button variant="default" loading={compare.isPending} onClick={() => compare.mutate()}>
-          Compare with files and upstreams
-        </Button>
-      </Group>
-      {compare.data !== undefined && <Changes of={compare.data} />}
-    </Stack>
+    <Card component="section" aria-label="Catalogue">
+      <Stack>
+        <Title order={2} size="h4">
+          Version in use
+        </Title>
+        <Group gap="xs">
+          <Code className="break-anywhere">{catalogue_version}</Code>
+          <Badge variant="light" color={color}>
+            {text}
+          </Badge>
+        </Group>
+        {text_import.problem !== null && <Alert color="red">{text_import.problem}</Alert>}
+        <Group>
+          <Button variant="default" loading={compare.isPending} onClick={() => compare.mutate()}>
+            Compare with files and upstreams
+          </Button>
+        </Group>
+        {compare.data !== undefined && <Changes of={compare.data} />}
+      </Stack>
+    </Card>
   );
 }
 
