@@ -165,6 +165,13 @@ export const MUTANTS_OF_CHAIN: readonly Mutant[] = [
   },
   {
     file: `${FOLLOWER}/follower.ts`,
+    find: "    if (pausedFor > 0) await wait(pausedFor);\n",
+    replace: "    if (pausedFor < 0) await wait(0);\n",
+    what: "readers of sums keep PostgreSQL busy with rounds",
+    caught: { test: FOLLOWER_TEST, name: "callers cannot cause rounds" },
+  },
+  {
+    file: `${FOLLOWER}/follower.ts`,
     find: "    await forgetTransactions(client, buckets, now.end);\n",
     replace: "",
     what: "charges of before a restore count twice",

@@ -47,7 +47,7 @@ for (let from = 0; from < wallets.length; from += BATCH) {
   await connection.post(wallets.slice(from, from + BATCH).flatMap(openingOf));
 }
 const readers: readonly StepReader[] = [sumsReader, openHoldsReader];
-const followers = readers.map((reader) => new Follower({ pool: following, reader, log }));
+const followers = readers.map((reader) => new Follower({ pool: following, reader, log, pauseMs: 0 }));
 for (const follower of followers) await follower.catchUp();
 await writing.query("VACUUM ANALYZE");
 

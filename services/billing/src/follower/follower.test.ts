@@ -1,7 +1,7 @@
 // Followers apply each committed step once: behind transactions that stay open, with other followers, after cut connections, and in a
 // database that was restored from a dump.
 import { decide, type Operation } from "@gr/ledger";
-import type { PoolClient } from "@gr/runtime";
+import { createLogger, type PoolClient } from "@gr/runtime";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { startCold } from "../chain/state-store.ts";
 import { prepareForFlushes, writeFlush } from "../chain/step-store.ts";
@@ -26,6 +26,8 @@ import {
   usageRequests,
 } from "../test/chain/follower-store.ts";
 import { THURSDAY } from "../test/start-billing.ts";
+import { Follower } from "./follower.ts";
+import { sumsReader } from "./sums-store.ts";
 
 /** More than one slice of a range. */
 const MANY_TRANSACTIONS = 4_100;
@@ -168,6 +170,23 @@ describe("several processes", () => {
     await followers.sums.catchUp();
     expect(await chargesOf()).toBe(1);
   });
+});
+
+test("callers cannot cause rounds with steps without a pause", async () => {
+  const waits: number[] = [];
+  const wait = async (ms: number) => {
+    waits.push(ms);
+  };
+  const log = createLogger("silent", "test");
+  const follower = new Follower({ pool: rig.pool, reader: sumsReader, log, pauseMs: 3_600_000, wait });
+  await charge();
+  await follower.catchUp();
+  expect(waits).toEqual([]);
+  await charge();
+  await follower.catchUp();
+  expect(waits).toEqual([expect.any(Number)]);
+  expect(waits[0]).toBeGreaterThan(0);
+  expect(await chargesOf()).toBe(2);
 });
 
 test("an idle ledger is not written to", async () => {

@@ -7,6 +7,7 @@ import {
   type Logger,
   type Pool,
   type PoolClient,
+  pause,
   sqlStateOf,
 } from "@gr/runtime";
 import {
@@ -35,17 +36,24 @@ export interface FollowerOptions {
   readonly pool: Pool;
   readonly reader: StepReader;
   readonly log: Logger;
+  /** Milliseconds from a round that applied steps to the next one, so that readers of sums cannot cause more; 100 if absent. */
+  readonly pauseMs?: number;
+  /** Waits for so many milliseconds; absent: in real time. */
+  readonly wait?: (ms: number) => Promise<void>;
 }
 
 /** Another follower has moved a cursor, or forgotten transactions, since the snapshot. */
 const SERIALIZATION_FAILURE = "40001";
 /** Conflicts in one round. */
 const MOST_CONFLICTS = 20;
+const PAUSE_MS = 100;
 const MOST_WAITING = 10_000;
 
 export class Follower {
   readonly #options: FollowerOptions;
   readonly #rounds: Batcher<void, void>;
+  /** Milliseconds of a stopwatch until which no round begins. */
+  #pausedUntil = 0;
 
   constructor(options: FollowerOptions) {
     this.#options = options;
@@ -64,18 +72,21 @@ export class Follower {
 
   /**
    * Applies the steps that were committed before the call, except those of buckets that another process follows at this moment.
-   * Calls that wait share a round.
+   * Calls that wait share a round. After a round with steps, they wait for the pause.
    */
   async catchUp(): Promise<void> {
     await this.#rounds();
   }
 
   async #follow(): Promise<void> {
-    const { pool } = this.#options;
+    const { pool, pauseMs = PAUSE_MS, wait = pause } = this.#options;
+    const pausedFor = this.#pausedUntil - performance.now();
+    if (pausedFor > 0) await wait(pausedFor);
     let conflicts = 0;
     for (let isComplete = !(await this.#hasNews()); !isComplete; ) {
       try {
         isComplete = await inTransaction(pool, (client) => this.#followOnce(client));
+        this.#pausedUntil = performance.now() + pauseMs;
       } catch (error) {
         conflicts += 1;
         if (sqlStateOf(error) !== SERIALIZATION_FAILURE || conflicts > MOST_CONFLICTS) throw error;

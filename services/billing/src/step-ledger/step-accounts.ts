@@ -36,6 +36,13 @@ export function createStepAccounts(deps: StepAccountsDeps): AccountStore & Adjus
       throw invalid("operations", "An amount makes a sum of its account too large to be kept");
     if (code !== "done") throw invalid(field, "This id belongs to another account, amount or reason");
   };
+  // A report keeps its connection while the writer works. One at a time, so connections are left for the writer.
+  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = (work: () => Promise<void>) => {
+    const turn = last.then(work);
+    last = turn.catch(() => undefined);
+    return turn;
+  };
   return {
     open: async (accountId) => {
       await postOne({ kind: "open", accountId });
@@ -54,14 +61,16 @@ export function createStepAccounts(deps: StepAccountsDeps): AccountStore & Adjus
     putDeposit: async (deposit) => {
       const { id, accountId, credits, source: note } = deposit;
       await requireAccount(accountId);
-      await inTransaction(pool, async (client) => {
-        await lockDeposit(client, id);
-        const kind = depositEntry(await readDeposit(client, id), deposit);
-        await storeReport(client, deposit, now());
-        if (kind === null) return;
-        const change = kind === "deposit" ? credits : -credits;
-        requireDone(await postOne({ kind, accountId, id, credits: change, note }), "deposit_id");
-      });
+      await inTurn(() =>
+        inTransaction(pool, async (client) => {
+          await lockDeposit(client, id);
+          const kind = depositEntry(await readDeposit(client, id), deposit);
+          await storeReport(client, deposit, now());
+          if (kind === null) return;
+          const change = kind === "deposit" ? credits : -credits;
+          requireDone(await postOne({ kind, accountId, id, credits: change, note }), "deposit_id");
+        }),
+      );
     },
     put: async ({ id, accountId, credits, reason: note }: Adjustment) => {
       await requireAccount(accountId);

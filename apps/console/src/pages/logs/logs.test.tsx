@@ -1,5 +1,5 @@
-// Guarantees of the logs page: rows with names and charges, filters in the address and in the request, a drawer that Back
-// closes, and a state for each list without rows.
+// Guarantees of the logs page. Rows have names and charges. Filters are in the address and in the request. Back closes the drawer,
+// and each list without rows has its state.
 import { afterEach, expect, test } from "@jest/globals";
 import { fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { errorAnswer, type FakeRouter } from "../../test/fake-router.ts";

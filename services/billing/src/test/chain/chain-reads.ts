@@ -11,7 +11,7 @@ import { createReportReads } from "../../reads/report-reads-store.ts";
 import type { ChainRig, ChainWriterUnderTest } from "./chain-rig.ts";
 
 export function followerOn(pool: Pool, reader: StepReader): Follower {
-  return new Follower({ pool, reader, log: createLogger("silent", "test") });
+  return new Follower({ pool, reader, log: createLogger("silent", "test"), pauseMs: 0 });
 }
 
 /** Both followers of a process. */
