@@ -1,5 +1,5 @@
-// The clients of services that other services call: batched billing, the log of text requests, the records of the log, the
-// live copy of the catalogue, and reports of the health of routes.
+// The clients of services that other services call: batched billing, and the log of text requests. Further clients are the
+// records of the log, the live copy of the catalogue, and reports of the health of routes.
 export {
   type Billing,
   type CaptureRequest,
