@@ -238,15 +238,4 @@ export function notBodies(valid: string): [name: string, bytes: Buffer][] {
 
 /** Nested almost as deep as a body may be; deeper ones are no bodies. */
 export const abyss = `${"[".repeat(100)}${"]".repeat(100)}`;
-export const notLists = [
-  "[]",
-  "{}",
-  "1",
-  "true",
-  '"openai/*"',
-  "[1]",
-  "[null]",
-  '[""]',
-  '["no such name"]',
-  abyss,
-];
+export const notLists = ["[]", "{}", "1", "true", '"openai/*"', "[1]", "[null]", '[""]', abyss];

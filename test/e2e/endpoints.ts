@@ -185,7 +185,7 @@ export const endpoints: readonly Endpoint[] = [
       spend_limit: { values: notDollars },
       spend_limit_period: { values: [...notChoices, '"year"', '"DAY"'], beside: { spend_limit: "1" } },
       expires_at: { values: notExpiries },
-      allowed_models: { values: [...notLists, '["*x"]', '["sandbox/*e"]', '["image"]'] },
+      allowed_models: { values: [...notLists, '["*x"]', '["sandbox/*e"]'] },
       allowed_providers: { values: [...notLists, '["openai*"]'] },
     },
   },
