@@ -142,7 +142,9 @@ function statusesOf(row: RouteRow, hasBody: boolean): number[] {
     503,
     ...(hasBody ? [408, 413, 415] : []),
     ...(row.access === "public" ? [] : [401]),
-    ...(row.spends ? [402, 403, 409, 422, 502, 504] : []),
+    // The body names a model, which the key may not allow.
+    ...(row.access === "normal" && hasBody ? [403] : []),
+    ...(row.spends ? [402, 409, 422, 502, 504] : []),
   ];
 }
 
