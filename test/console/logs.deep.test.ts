@@ -58,6 +58,7 @@ test("a row names key, provider, latency and cost; chips filter by words, and Cl
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await row("A storm").waitFor({ state: "detached" });
+  await row("Chat").waitFor();
   expect(await rows().count()).toBe(1);
   expect(new URL(page.url()).searchParams.get("model")).toBe("sandbox/chat");
   await page.getByRole("button", { name: "Remove the filter Model" }).click();

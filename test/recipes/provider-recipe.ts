@@ -110,8 +110,8 @@ export const providerRecipe: Recipe = {
     after(`${PROVIDERS}/media-providers.ts`, "  openRouter,\n", "  recipe,\n"),
     after(
       "docs/operations.md",
-      "| openrouter | 1 at once; reports cost | reports cost | yes | – |\n",
-      "| recipe | 2 at once; reports nothing | – | – | – |\n",
+      "| openrouter | 1 at once; reports cost | reports cost | yes | – | – |\n",
+      "| recipe | 2 at once; reports nothing | – | – | – | – |\n",
     ),
     before(
       "deploy/base/media-generation.yaml",

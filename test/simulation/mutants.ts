@@ -387,8 +387,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     file: MEDIA,
-    find: "if (failure !== undefined && delivered.length === 0) return",
-    replace: "if (failure !== undefined) return",
+    find: "if (failure !== undefined && delivered.length === 0) {",
+    replace: "if (failure !== undefined) {",
     what: "what was made is not given when a part of it failed",
     caught: { histories: 1_000 },
   },

@@ -115,7 +115,7 @@ managed = call(get_v1_account_webhooks_deliveries, who=manager)
 call(post_v1_account_webhooks_deliveries_id_redeliver, managed.data[0].id, who=manager)
 
 log = call(get_v1_generations, limit=10)
-generation = call(get_v1_generations_id, log.data[-1].id)
+generation = call(get_v1_generations_id, [each for each in log.data if each.kind != "text"][-1].id)
 call(delete_v1_generations_id, generation.id)
 call(delete_v1_compat_videos_id, job.id)
 
