@@ -55,7 +55,7 @@ const models: Readonly<Record<"text" | "image" | "video", Weighted>> = {
     ...strangeModels,
   ],
   video: [
-    [1, '"sandbox/video"'],
+    [5, '"sandbox/video"'],
     [1, '"sandbox/video-from-image"'],
     [12, '"sandbox/video-error"'],
     [12, '"sandbox/video-blocked"'],
@@ -121,16 +121,18 @@ const pictures = oneOf([
   [1, `["data:image/png;base64,${PIXEL}","data:image/png;base64,${PIXEL}"]`],
 ]);
 
+const callbacks = oneOf([
+  [6, JSON.stringify(`${RECEIVER}/hook`)],
+  [1, '"http://127.0.0.1:1/hook"'],
+  [1, '"a"'],
+  [1, '""'],
+]);
+
 const fields: Readonly<Record<string, fc.Arbitrary<string>>> = {
   prompt: prompts,
   messages,
   input: fc.oneof(content, messages),
-  callback_url: oneOf([
-    [6, JSON.stringify(`${RECEIVER}/hook`)],
-    [1, '"http://127.0.0.1:1/hook"'],
-    [1, '"a"'],
-    [1, '""'],
-  ]),
+  callback_url: callbacks,
   size: oneOf([
     [4, '"auto"'],
     [2, '"1024x1024"'],
@@ -209,5 +211,6 @@ export function kindOf(path: string): "text" | "image" | "video" | "other" {
 export function knownValue(field: string, path: string): fc.Arbitrary<string> | undefined {
   const kind = kindOf(path);
   if (field === "model") return kind === "other" ? undefined : oneOf(models[kind]);
+  if (field === "url" && path.endsWith("/receivers")) return callbacks;
   return fields[field];
 }

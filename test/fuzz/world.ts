@@ -34,6 +34,8 @@ export class World {
   readonly #generations: string[] = [];
   readonly #files: string[] = [];
   readonly #videos: string[] = [];
+  /** Most jobs fail on purpose; only these have content. */
+  readonly #finishedVideos: string[] = [];
   readonly #deliveries: string[] = [];
   readonly #strangeKeyIds: string[] = [];
 
@@ -106,7 +108,9 @@ export class World {
   #ownOf(path: string): readonly string[] {
     if (path.startsWith("/media")) return this.#files;
     if (path.startsWith("/v1/generations")) return this.#generations;
+    if (path.endsWith("/content") && this.#finishedVideos.length > 0) return this.#finishedVideos;
     if (path.startsWith("/v1/compat/videos")) return this.#videos;
+    if (path.includes("/webhooks/receivers")) return ["account", ...this.#minted.map(({ id }) => id)];
     if (path.includes("/webhooks/deliveries")) return this.#deliveries;
     if (path.includes("models")) return ["sandbox/chat", "sandbox%2Fimage", "openai/gpt-image-1-mini"];
     return this.#minted.map(({ id }) => id);
@@ -126,10 +130,9 @@ export class World {
     if (ofRich && /^post \/v1\/compat\/(images|videos)/.test(name)) keep(this.#generations, requestId);
     if (ofRich && name === "post /v1/compat/videos") keep(this.#videos, requestId);
     if (ofRich && /^get \/v1\/compat\/videos(\/\{id\})?$/.test(name)) {
-      // Most jobs fail on purpose. A finished one is chosen more often, because only it has content.
       const answer = JSON.parse(text) as { data?: readonly Job[] } & Job;
       const finished = (answer.data ?? [answer]).filter(({ status: state }) => state === "completed");
-      for (const { id } of finished) for (let times = 0; times < 10; times += 1) keep(this.#videos, id);
+      for (const { id } of finished) keep(this.#finishedVideos, id);
     }
     if (ofRich && name === "get /v1/webhooks/deliveries") {
       const { data } = JSON.parse(text) as { data: readonly { id: string }[] };
