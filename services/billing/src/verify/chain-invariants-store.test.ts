@@ -52,6 +52,20 @@ test("sound rows have no difference, and their totals are counted", async () => 
   });
 });
 
+test("a period that changes and changes back between two holds opens two windows", async () => {
+  const own = await ChainRig.start();
+  const writer = await own.writer();
+  const wallet = newWallet();
+  const first = place(wallet, 10n);
+  await writer.post(...opening(wallet, 100n, { limit: 50n, period: "day" }), first);
+  for (const [index, period] of (["month", "day"] as const).entries()) {
+    await writer.post(budget(wallet, { limit: 50n, period, revision: BigInt(2 + index) }));
+  }
+  await writer.post(place(wallet, 10n));
+  expect((await verifyChains(own.pool)).differences).toEqual([]);
+  await own.stop();
+});
+
 /** Statements that break a guarantee in the rows of the account above. */
 const BROKEN: readonly (readonly [invariant: string, change: string])[] = [
   ["numbers without a gap, times that never fall", "UPDATE step SET at = at - 1 WHERE seq = 9"],
