@@ -32,8 +32,9 @@ ENTRYPOINT ["/nodejs/bin/node", "src/main.js"]
 FROM ${NODE_RUN} AS runtime
 WORKDIR /app
 ENV NODE_ENV=production
-# As in scripts/bootstrap/run-entry.mjs: threads that make pictures share a heap.
+# As in scripts/bootstrap/run-entry.mjs, which gives the reasons.
 ENV MALLOC_ARENA_MAX=2
+ENV MALLOC_MMAP_THRESHOLD_=131072
 COPY --from=build /app /app
 # A volume that is mounted here belongs to whom this belongs.
 COPY --from=build --chown=65532:65532 /empty /data

@@ -9,8 +9,8 @@ import { BIN, CACHE, ROOT } from "./layout.mjs";
 import { exitCodeOf, onStopSignal } from "./stop-signals.mjs";
 
 const SAME_STOP_MS = 500;
-/** The C library of Linux keeps a heap for each thread that makes pictures, and gives none back: two are enough. */
-const MALLOC_ARENA_MAX = "2";
+/** Settings of the C library's allocator: two heaps for the threads that make pictures; large blocks return to the system when they are freed. */
+const ALLOCATOR = { MALLOC_ARENA_MAX: "2", MALLOC_MMAP_THRESHOLD_: "131072" };
 const FOLLOW_PARENT = new URL("./follow-parent.mjs", import.meta.url).href;
 
 /** Resolves with the exit code of the entry. */
@@ -50,5 +50,5 @@ function entryEnv(node) {
   const compileCache = path.join(CACHE, "compile-cache");
   mkdirSync(compileCache, { recursive: true });
   const PATH = [path.dirname(node), BIN, process.env.PATH ?? ""].join(path.delimiter);
-  return { NODE_COMPILE_CACHE: compileCache, MALLOC_ARENA_MAX, ...process.env, PATH };
+  return { NODE_COMPILE_CACHE: compileCache, ...ALLOCATOR, ...process.env, PATH };
 }

@@ -1,6 +1,6 @@
 // How an entry lives and ends under the bootstrap, with real processes and real signals.
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { until } from "@gr/testing";
@@ -67,6 +67,17 @@ test("arguments go in, the exit code comes out", async () => {
   const bootstrap = await start("console.log(process.argv[2]); process.exit(3);");
   await until(() => bootstrap.code !== undefined, TIMEOUT);
   expect(bootstrap).toMatchObject({ code: 3, output: "an argument\n" });
+});
+
+test("the entry has the allocator's settings of the image", async () => {
+  const dockerfile = await readFile(new URL("../../Dockerfile", import.meta.url), "utf8");
+  const ofImage = Array.from(dockerfile.matchAll(/^ENV (MALLOC_\w+=\w+)$/gm), ([, setting]) => setting);
+  const env = { MALLOC_ARENA_MAX: undefined, MALLOC_MMAP_THRESHOLD_: undefined };
+  const print = `for (const [name, value] of Object.entries(process.env)) if (name.startsWith("MALLOC_")) console.log(name + "=" + value)`;
+  const bootstrap = await start(print, env);
+  await until(() => bootstrap.code !== undefined, TIMEOUT);
+  expect(bootstrap.output.trim().split("\n").sort()).toEqual(ofImage.sort());
+  expect(ofImage).toHaveLength(2);
 });
 
 test("an entry that a signal ended gives the code that a shell would", async () => {

@@ -17,8 +17,6 @@ const entries: Record<Topology, string> = {
   "all-in-one": fileURLToPath(new URL("../../apps/all-in-one/src/main.ts", import.meta.url)),
   split: fileURLToPath(new URL("../../apps/all-in-one/src/split.ts", import.meta.url)),
 };
-/** Settings of the C library's allocator, as `npm start` and the bootstrap have them. */
-const ALLOCATOR = { MALLOC_ARENA_MAX: "2", MALLOC_MMAP_THRESHOLD_: "131072" };
 /** Ends only a router that hangs: the first start in a clone builds the console. */
 const START_TIMEOUT_MS = 540_000;
 const STOP_TIMEOUT_MS = 120_000;
@@ -50,6 +48,12 @@ export interface RouterOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
+/** Those of the bootstrap, which started this process too. */
+function allocatorSettings(): Record<string, string> {
+  const isSetting = ([name]: readonly [string, string | undefined]) => name.startsWith("MALLOC_");
+  return Object.fromEntries(Object.entries(process.env).filter(isSetting)) as Record<string, string>;
+}
+
 /** Starts a router; with `dataDir`, on the data of an earlier one. */
 export async function startRouter(topology: Topology, options: RouterOptions = {}): Promise<Router> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), "generation-router-")));
@@ -58,7 +62,7 @@ export async function startRouter(topology: Topology, options: RouterOptions = {
     env: {
       PATH: process.env["PATH"] ?? "",
       ...warmStart(),
-      ...ALLOCATOR,
+      ...allocatorSettings(),
       DATA_DIR: dataDir,
       PORT: String(await freePort()),
       SIMULATOR_PORT: String(await freePort()),
