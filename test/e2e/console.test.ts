@@ -308,7 +308,7 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
       expect((await change({ name: "still bound" })).body).toMatchObject(lists);
       const freed = { ...lists, allowed_models: null };
       expect((await change({ allowed_models: null })).body).toMatchObject(freed);
-      for (const allowed_models of [[], ["*/image"]]) {
+      for (const allowed_models of [[], ["*/image"], ["no/such-model"]]) {
         expect((await change({ allowed_models })).body.error).toMatchObject({
           code: "invalid_value",
           param: "allowed_models",

@@ -5,6 +5,7 @@ import { ServiceError } from "@gr/proto";
 import { SpendPeriod } from "@gr/proto/billing";
 import { KeysService } from "@gr/proto/keys";
 import { createRemoteTransport, createServiceClient, systemClock } from "@gr/runtime";
+import { until } from "@gr/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { type RouterUnderTest, SECRET, startRouter } from "./test/start-router.ts";
 
@@ -162,6 +163,8 @@ describe("allow-lists", () => {
       ],
     };
     const lists = ["--allow-models", models.join(", "), "--allow-providers", "openai"];
+    // The keys service watches the catalogue and learns of the models a moment later.
+    await until(async () => (await router.cli(...minting, ...lists)).code === 0, { timeoutMs: 60_000 });
     const minted = await mint(...lists);
     expect(minted).toMatchObject({ allowed_models: models, allowed_providers: ["openai"] });
     const change = async (...named: string[]) => {
@@ -171,6 +174,7 @@ describe("allow-lists", () => {
     expect(await change("--allow-providers", "bfl,openai")).toEqual([models, ["bfl", "openai"]]);
     expect(await change("--all-models")).toEqual([null, ["bfl", "openai"]]);
     expect(await change("--all-providers", "--allow-models", "*")).toEqual([["*"], null]);
+    await expectFailure(/No model matches "x\/\*"/, ...updating(minted.id, "--allow-models", "x/*"));
     await expectFailure(/separated by commas/, ...updating(minted.id, "--allow-models", "*,"));
     await expectFailure(/cannot be used with/, ...updating(minted.id, "--allow-models", "*", "--all-models"));
   });

@@ -19,6 +19,8 @@ export interface CatalogCopy {
   find(name: string): Model | undefined;
   /** @throws ServiceError model_not_found, or as `find` */
   require(name: string): Model;
+  /** All models. @throws as `find` */
+  models(): readonly Model[];
   /** Version of the copy; empty until the first one has arrived: not yet ready to serve. */
   version(): string;
   start(): Promise<void>;
@@ -27,6 +29,7 @@ export interface CatalogCopy {
 
 /** Watches from start() to stop(), reconnecting with backoff. */
 export function createCatalogCopy(client: ServiceClient<typeof CatalogService>, log: Logger): CatalogCopy {
+  let all: readonly Model[] = [];
   let models = new ModelIds<Model>([]);
   let version = "";
   const stopping = new AbortController();
@@ -35,6 +38,7 @@ export function createCatalogCopy(client: ServiceClient<typeof CatalogService>, 
   async function follow(signal: AbortSignal, received: () => void): Promise<void> {
     for await (const { catalog } of client.watchCatalog({}, { signal })) {
       if (catalog === undefined) continue;
+      all = catalog.models;
       models = new ModelIds(catalog.models.map((model) => [model.id, model]));
       version = catalog.version;
       received();
@@ -75,6 +79,10 @@ export function createCatalogCopy(client: ServiceClient<typeof CatalogService>, 
     require: (name) => {
       if (version === "") throw notYet();
       return models.require(name);
+    },
+    models: () => {
+      if (version === "") throw notYet();
+      return all;
     },
     version: () => version,
     start: async () => {

@@ -1,5 +1,6 @@
 // Allow-lists decide which models and providers a key may use. An id is compared after the resolution of a bare name.
-// The rule is here alone: text-proxy and media-generation check requests with it, and the catalogue filters its lists.
+// The rule is here alone: keys checks new lists with it, text-proxy and media-generation check requests, the catalogue
+// filters its lists.
 import { ServiceError } from "@gr/proto";
 import type { AllowLists } from "./principal.ts";
 

@@ -1,6 +1,8 @@
 // The keys module: opens its schema, then serves RPC to the gateway and operators, and REST to management keys.
 import { join } from "node:path";
+import { createCatalogCopy } from "@gr/clients";
 import { BillingService } from "@gr/proto/billing";
+import { CatalogService } from "@gr/proto/catalog";
 import { defineModule, openPool, openRedis } from "@gr/runtime";
 import { keysRest } from "./api/rest.ts";
 import { keysRpc } from "./api/rpc.ts";
@@ -16,17 +18,19 @@ const schema = { name: "keys", migrations: join(import.meta.dirname, "../migrati
 
 export const keysModule = defineModule({
   name: "keys",
-  needs: ["billing"],
+  needs: ["billing", "catalog"],
   config: keysConfig,
   schema,
   async create({ config, log, clock, metrics, dial }) {
     const pool = await openPool(config, schema, log, metrics);
     const redis = await openRedis(config, { name: "generation-router keys", log });
     const { WEB_TOKEN_PRIVATE_KEY: tokenKey, WEB_TOKEN_PRIVATE_KEY_OTHER: otherTokenKey } = config;
+    const catalog = createCatalogCopy(dial("catalog", CatalogService), log);
     const otherPepper = config.KEY_PEPPER_OTHER;
     const deps: KeyDeps = {
       store: createKeyStore(pool),
       billing: dial("billing", BillingService),
+      catalog,
       clock,
       digestOf: digestWith(config.KEY_PEPPER),
       otherDigestOf: otherPepper === undefined ? undefined : digestWith(otherPepper),
@@ -39,6 +43,8 @@ export const keysModule = defineModule({
     return {
       rpc: [keysRpc(deps)],
       rest: keysRest(deps),
+      // Not part of `ready`: only new allow-lists need the catalogue.
+      start: () => catalog.start(),
       ready: async () => {
         try {
           await deps.store.ping();
@@ -48,6 +54,7 @@ export const keysModule = defineModule({
         }
       },
       stop: async () => {
+        await catalog.stop();
         redis?.disconnect();
         await pool.end();
       },

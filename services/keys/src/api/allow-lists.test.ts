@@ -1,8 +1,9 @@
-// Guarantees of allow-lists over REST and RPC, with a real PostgreSQL.
+// Guarantees of allow-lists over REST and RPC, with a real PostgreSQL. The catalogue has a model for each name of a list.
 // Each answer about the key has its lists. They remain unchanged until a change names them.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ServiceError } from "@gr/proto";
 import { KeyKind, type MintKeyRequestSchema, type UpdateKeyRequestSchema } from "@gr/proto/keys";
+import { until } from "@gr/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { type KeysUnderTest, startKeys } from "../test/start-keys.ts";
 
@@ -11,6 +12,9 @@ let accountId: string;
 
 beforeAll(async () => {
   world = await startKeys();
+  const arrived = () => post({ name: "first", allowed_models: ["*"] }).then(({ status }) => status === 201);
+  accountId = (await world.keys.createAccount({ name: "Acme" })).accountId;
+  await until(arrived, { timeoutMs: 60_000 });
 });
 afterAll(() => world?.stop());
 beforeEach(async () => {
@@ -77,10 +81,16 @@ describe("POST /v1/api-keys", () => {
     ["allowed_models", ["*/gpt-5"]],
     ["allowed_models", ["openai/*-mini"]],
     ["allowed_models", ["openai/**"]],
+    ["allowed_models", ["openai/gpt-6"]],
+    ["allowed_models", ["openai/gpt-5", "openai/gpt-6*"]],
+    // A bare name is resolved before the comparison, so it is in no list.
+    ["allowed_models", ["gpt-5"]],
+    ["allowed_models", ["OPENAI/GPT-5"]],
     ["allowed_providers", []],
     ["allowed_providers", [1]],
     ["allowed_providers", Array(101).fill("openai")],
     ["allowed_providers", ["openai*"]],
+    ["allowed_providers", ["nobody"]],
   ])("refuses a bad %s with its name, and writes nothing (%#)", async (field, value) => {
     const { status, body } = await post({ name: "k", [field]: value });
     expect([status, body.error.type]).toEqual([400, "invalid_request_error"]);
@@ -116,7 +126,7 @@ describe("UpdateKey", () => {
   test("refuses the names that POST refuses", async () => {
     const { key, secret } = await mint({ allowedModels: { names: ["openai/*"] } });
     const keyId = key?.keyId ?? "";
-    for (const names of [[], ["a*b"]]) {
+    for (const names of [[], ["nobody/*"], ["a*b"]]) {
       const models = { case: "allowedModels", value: { names } } as const;
       expect(await refusal(update(keyId, { models }))).toEqual(["invalid_value", "allowed_models"]);
       const providers = { case: "allowedProviders", value: { names } } as const;

@@ -4,6 +4,7 @@
 import { ServiceError } from "@gr/proto";
 import { isUuid } from "@gr/runtime";
 import { type ApiKey, isUnlimited, type KeyKind } from "../records/key.ts";
+import { requireKnownNames } from "./allow-lists.ts";
 import type { KeyDeps } from "./key-deps.ts";
 import { putSpenderOf } from "./spender.ts";
 
@@ -48,6 +49,7 @@ export async function findKey(
  * unchanged.
  */
 export async function updateKey(deps: KeyDeps, which: OwnKey, change: KeyChange): Promise<ApiKey> {
+  requireKnownNames(deps.catalog, change);
   const key = await changeKey(deps, which, (current) => changed(current, change));
   deps.events.keyUpdated(key, Object.keys(change));
   return key;

@@ -1,4 +1,5 @@
 // Dependencies of all key operations; module.ts creates them once.
+import type { CatalogCopy } from "@gr/clients";
 import type { BillingService } from "@gr/proto/billing";
 import type { Clock, ServiceClient } from "@gr/runtime";
 import type { KeyEvents } from "../events.ts";
@@ -10,6 +11,7 @@ import type { WebTokens } from "./web-token.ts";
 export interface KeyDeps {
   readonly store: KeyStore;
   readonly billing: ServiceClient<typeof BillingService>;
+  readonly catalog: Pick<CatalogCopy, "models">;
   readonly clock: Clock;
   readonly digestOf: DigestOf;
   /** Digest under the other pepper, during a change of the pepper. */

@@ -6,6 +6,7 @@ import { ServiceError } from "@gr/proto";
 import type { ApiKey } from "../records/key.ts";
 import { hintOf } from "../records/key-digest.ts";
 import { requireAccount } from "./account.ts";
+import { requireKnownNames } from "./allow-lists.ts";
 import type { KeyDeps } from "./key-deps.ts";
 import { spenderOf } from "./spender.ts";
 
@@ -26,6 +27,7 @@ export type NewKey = Pick<
 export async function mintKey(deps: KeyDeps, wanted: NewKey): Promise<{ key: ApiKey; secret: string }> {
   const { store, billing, clock, digestOf, unknownDigests, events } = deps;
   await requireAccount(deps, wanted.accountId);
+  requireKnownNames(deps.catalog, wanted);
   await refuseTooMany(deps, wanted.accountId);
   const secret = createKeySecret(wanted.kind);
   const key: ApiKey = {

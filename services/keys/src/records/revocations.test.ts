@@ -68,8 +68,18 @@ describe("gateways are told", () => {
   });
 
   test("of other allow-lists, also when the key is enabled afterwards", async () => {
-    const providers = { case: "allowedProviders" as const, value: { names: ["openai"] } };
-    await world.keys.updateKey({ accountId, keyId, providers });
+    const names = ["openai"];
+    await until(
+      async () => {
+        const providers = { case: "allowedProviders", value: { names } } as const;
+        return world.keys.updateKey({ accountId, keyId, providers }).then(
+          () => true,
+          // The catalogue has not arrived yet.
+          () => false,
+        );
+      },
+      { timeoutMs: 60_000 },
+    );
     await untilReported(true);
     for (const active of [false, true]) await world.keys.updateKey({ accountId, keyId, active });
     const other = await mint();

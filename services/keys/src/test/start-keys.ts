@@ -5,12 +5,15 @@ import { generateKeyPairSync } from "node:crypto";
 import type { Principal } from "@gr/identity";
 import { FakeBilling } from "@gr/ledger-model";
 import type { Spender } from "@gr/proto/billing";
+import { CatalogService } from "@gr/proto/catalog";
 import { KeysService } from "@gr/proto/keys";
 import {
   type Clock,
   createRemoteTransport,
   createServiceClient,
+  defineModule,
   type Environment,
+  implement,
   PRINCIPAL_HEADER,
   type ServiceClient,
   signPrincipal,
@@ -18,6 +21,7 @@ import {
 } from "@gr/runtime";
 import { ManualClock, testDatabase } from "@gr/testing";
 import pg from "pg";
+import { z } from "zod";
 import { keysModule } from "../module.ts";
 import { type CuttableProxy, startCuttableProxy } from "./cuttable-proxy.ts";
 
@@ -41,6 +45,32 @@ export interface KeysUnderTest {
   stop(): Promise<void>;
 }
 
+/** Models of the catalogue beside the keys module. */
+const MODELS = [
+  { id: "openai/gpt-5", routes: [{ provider: "openai" }, { provider: "openrouter" }] },
+  { id: "openai/gpt-5-mini", routes: [{ provider: "openai" }] },
+  { id: "bfl/flux-2", routes: [{ provider: "bfl" }] },
+];
+
+const catalogModule = defineModule({
+  name: "catalog",
+  needs: [],
+  config: z.object({}),
+  create: async () => {
+    const catalog = { version: "1", models: MODELS };
+    const closing = new AbortController();
+    const service = implement(CatalogService, {
+      getCatalog: async () => ({ catalog }),
+      async *watchCatalog(_request, { signal }) {
+        yield { catalog };
+        const ended = AbortSignal.any([signal, closing.signal]);
+        if (!ended.aborted) await new Promise((resolve) => ended.addEventListener("abort", resolve));
+      },
+    });
+    return { rpc: [service], stop: async () => closing.abort() };
+  },
+});
+
 /** @param settings more of the environment; empty = not set. */
 export async function startKeys(settings: Environment = {}): Promise<KeysUnderTest> {
   const database = await testDatabase("keys");
@@ -54,7 +84,7 @@ export async function startKeys(settings: Environment = {}): Promise<KeysUnderTe
   moduleUrl.host = `127.0.0.1:${proxy.port}`;
   const clock = new ManualClock(Date.now());
   const billing = new BillingOfKeys(clock);
-  const running = await startProcess([keysModule, billing.module], {
+  const running = await startProcess([keysModule, billing.module, catalogModule], {
     env: {
       DATABASE_URL: moduleUrl.href,
       DATABASE_POOL_SIZE: "4",
