@@ -32,7 +32,7 @@ ENTRYPOINT ["/nodejs/bin/node", "src/main.js"]
 FROM ${NODE_RUN} AS runtime
 WORKDIR /app
 ENV NODE_ENV=production
-# As in scripts/bootstrap/run-entry.mjs, which gives the reasons.
+# These are the settings of scripts/bootstrap/run-entry.mjs, which has the reasons.
 ENV MALLOC_ARENA_MAX=2
 ENV MALLOC_MMAP_THRESHOLD_=131072
 COPY --from=build /app /app

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Runs one TypeScript entry on a clone in any state: `node scripts/bootstrap.mjs <entry.ts> [args…]`.
-// Needs Node >= 20 with npm and nothing else; gets the pinned Node, pnpm and the packages when they are missing.
-// A ready clone takes no lock and starts no process but the entry. Every failure is one sentence on stderr.
+// The bootstrap runs one TypeScript entry on a clone in any state: `node scripts/bootstrap.mjs <entry.ts> [args…]`.
+// It needs Node >= 20 with npm and nothing else; it installs the pinned Node, pnpm and the packages if they are missing.
+// On a ready clone it acquires no lock and starts no process but the entry. Every failure is one sentence on stderr.
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { BootstrapError, describeFailure } from "./bootstrap/bootstrap-error.mjs";
@@ -32,7 +32,7 @@ async function main([entry, ...args]) {
   return await runEntry(node, file, args);
 }
 
-/** The Node binary to run under, once it and the workspace packages are in place. */
+/** Resolves with the path of the Node binary for the entry, once Node and the workspace packages are installed. */
 async function readyNode() {
   const found = findNode();
   if (found && workspaceIsReady()) return found;
@@ -43,7 +43,7 @@ async function readyNode() {
       const [node] = await Promise.all(jobs);
       return node;
     } catch (error) {
-      // The lock is given back only when nothing installs any more.
+      // The lock is released only when no installer runs any more.
       stopInstallers();
       await Promise.allSettled(jobs);
       throw error;

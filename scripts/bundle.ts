@@ -1,5 +1,5 @@
-// `npm run bundle -- <service>… | all`: each service becomes a folder under dist/bundle/ that runs under plain Node: one
-// file of code, beside it what is read from files (migrations, SQL functions, seed) and, for pictures, sharp's packages.
+// `npm run bundle -- <service>… | all` writes each service into a folder under dist/bundle/ that runs under plain Node. The
+// folder has one file of code, the files that the code reads (migrations, SQL functions, seed) and, for pictures, sharp's packages.
 import { execFileSync } from "node:child_process";
 import { cp, mkdir, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -10,15 +10,15 @@ import { build } from "esbuild";
 import { ROOT } from "./tool.ts";
 
 interface Program {
-  /** The folder that it has its place in. */
+  /** Folder of the program in this repository. */
   readonly at: string;
-  /** The file that Node runs, from there; `src/main.ts` by default. */
+  /** Path of the program's entry in that folder; `src/main.ts` by default. */
   readonly main?: string;
-  /** Folders that it reads at run time, by their way from its own; they come to lie beside its source. */
+  /** Folders that the program reads at run time, by their path from `at`; the bundle has them beside the code. */
   readonly files: readonly string[];
-  /** Whether it serves the console, whose build then lies in `console`. */
+  /** True if the program serves the console; the bundle then has the build of the console in `console`. */
   readonly console?: boolean;
-  /** Whether it draws or converts pictures. */
+  /** True if the program draws or converts pictures. */
   readonly pictures?: boolean;
 }
 
@@ -36,20 +36,21 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
 };
 export const programNames: readonly string[] = Object.keys(PROGRAMS);
 
-/** Some packages are CommonJS and ask for Node's modules when they run. */
+/** Code that defines `require`: some packages are CommonJS and load Node's modules at run time. */
 const BANNER = `import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);`;
-/** Native addons that we do not have, and that their users can be without. */
+/** Native addons that are not installed; the packages that use them also run without them. */
 const ABSENT = ["pg-native"];
 const NATIVE = "sharp";
 
 /**
- * The code keeps the place that it has in its source, `src/`, so that it finds the folders beside it.
- * @param out its folder, made anew
+ * Bundles a program. The code is in `src/`, as in its source, so that it finds the folders beside it.
+ * @param out folder of the bundle, which is deleted and created again
  * @returns path of the file that Node runs
  */
 export async function bundleProgram(name: string, out: string): Promise<string> {
   const program = PROGRAMS[name];
-  if (program === undefined) throw new Error(`there is no ${name}; name some of ${programNames.join(", ")}`);
+  if (program === undefined)
+    throw new Error(`there is no program ${name}; the programs are ${programNames.join(", ")}`);
   await rm(out, { recursive: true, force: true });
   await mkdir(out, { recursive: true });
   const main = join(out, "src", "main.js");
@@ -60,7 +61,7 @@ export async function bundleProgram(name: string, out: string): Promise<string> 
     platform: "node",
     format: "esm",
     target: "node24",
-    // Names stay, so that a stack can be read; a source map would be larger than the code.
+    // Names are kept, so that a stack trace is readable; a source map would be larger than the code.
     minifySyntax: true,
     minifyWhitespace: true,
     keepNames: true,
@@ -82,7 +83,7 @@ export async function bundleProgram(name: string, out: string): Promise<string> 
   return main;
 }
 
-/** The version from package.json, the commit from git or, where there is none (as in an image), from BUILD_COMMIT. */
+/** Returns the version from package.json, and the commit from BUILD_COMMIT (an image has no git), or else from git. */
 async function buildInfo(): Promise<{ version: string; commit: string }> {
   const { version } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as { version: string };
   const given = process.env["BUILD_COMMIT"];
@@ -93,12 +94,12 @@ async function buildInfo(): Promise<{ version: string; commit: string }> {
     const dirty = git("status", "--porcelain") === "" ? "" : "-dirty";
     return { version, commit: `${git("rev-parse", "--short=12", "HEAD")}${dirty}` };
   } catch {
-    // A source without git, such as an unpacked archive.
+    // The source is without git, for example an unpacked archive.
     return { version, commit: "unknown" };
   }
 }
 
-/** A package with all that it needs on this platform; those of other platforms are not installed. */
+/** Copies a package and all packages that it needs on this platform; those of other platforms are not installed. */
 async function copyPackage(name: string, from: string, into: string): Promise<void> {
   const folder = await folderOf(name, from);
   if (folder === undefined || (await exists(join(into, name)))) return;
@@ -126,13 +127,14 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   const asked = process.argv.slice(2);
   const names = asked.includes("all") ? programNames : asked;
   try {
-    if (names.length === 0) throw new Error(`name a service, or all: ${programNames.join(", ")}`);
+    if (names.length === 0)
+      throw new Error(`no program is named; name programs, or all: ${programNames.join(", ")}`);
     for (const name of names) {
       const main = await bundleProgram(name, join(ROOT, "dist", "bundle", name));
       process.stdout.write(`${dirname(dirname(main))}\n`);
     }
   } catch (error) {
-    process.stderr.write(`nothing to run: ${(error as Error).message}\n`);
+    process.stderr.write(`the bundle failed: ${(error as Error).message}\n`);
     process.exitCode = 1;
   }
 }

@@ -1,5 +1,5 @@
-// What pnpm cannot be told in pnpm-workspace.yaml. openapi-typescript writes TypeScript with the compiler's old programming
-// interface, which TypeScript 7 no longer has: it gets an older compiler of its own, and nobody else does.
+// This hook of pnpm owns the settings that pnpm-workspace.yaml cannot express. openapi-typescript needs the old programming
+// interface of TypeScript's compiler, which TypeScript 7 no longer has. So it alone gets an older compiler of its own.
 module.exports = {
   hooks: {
     readPackage(manifest) {

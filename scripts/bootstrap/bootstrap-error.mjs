@@ -1,6 +1,7 @@
-// A failure whose message is one sentence for the person at the keyboard, and the wording of all others.
-// Nothing here prints a stack trace: who starts a clone for the first time cannot use one.
+// This file owns the messages of failures: each is one sentence for the person at the keyboard.
+// No message has a stack trace: a person at the first start of a clone cannot use it.
 
+/** Failure that has its sentence as its message; `describeFailure` words all other failures. */
 export class BootstrapError extends Error {}
 
 const CAUSES = {
@@ -22,7 +23,7 @@ export function describeFailure(error) {
 const NETWORK =
   /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET|fetch failed|error sending request|dns error|network/i;
 
-/** One sentence out of the last output of npm or pnpm. */
+/** Returns one sentence about a failed install of `what`. @param output the last output of npm or pnpm */
 export function describeInstallFailure(what, output) {
   if (/ENOSPC|no space left/i.test(output)) return `could not install ${what}: the disk is full.`;
   if (/EACCES|EROFS|permission denied/i.test(output)) return `could not install ${what}: permission denied.`;
@@ -33,7 +34,7 @@ export function describeInstallFailure(what, output) {
   return `could not install ${what}: ${reasonIn(output) ?? "the installer gave no reason."}`;
 }
 
-/** pnpm puts the reason after an arrow, wrapped over lines; npm on a line of its own; else the last line has it. */
+/** Returns the reason: pnpm writes it after an arrow, over several lines; npm on a line of its own; else the last line has it. */
 function reasonIn(output) {
   const arrow = /╰─▶ (.+(?:\n +\S.*)*)/.exec(output)?.[1]?.replace(/\s+/g, " ");
   if (arrow) return arrow;

@@ -1,4 +1,4 @@
-// What a person reads when an install fails: one sentence that names the cause.
+// A failed install prints one sentence for a person, which names the cause.
 import { expect, test } from "@jest/globals";
 import { describeFailure, describeInstallFailure } from "./bootstrap-error.mjs";
 
@@ -21,7 +21,7 @@ test.each([
     "could not install x: npm error 404 Not Found - GET https://registry.example/x",
   ],
   ["", "could not install x: the installer gave no reason."],
-])("output %j is told in one sentence", (output, sentence) => {
+])("output %j becomes one sentence", (output, sentence) => {
   expect(describeInstallFailure("x", output)).toBe(sentence);
 });
 

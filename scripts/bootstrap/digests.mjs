@@ -1,6 +1,6 @@
-// The digests of the archives that the bootstrap fetches, as the npm registry published them on 2026-11-22.
-// Whoever changes a pin in toolchain.mjs changes them: npm view <name>@<version> dist.integrity
-// A tool without a row is checked against the registry's own word only: pnpm outside of Linux with glibc.
+// This file owns the digests of the archives that the bootstrap fetches, as the npm registry published them on 2026-11-22.
+// A change of a pin in toolchain.mjs needs its new digests: `npm view <name>@<version> dist.integrity`.
+// A tool without a row is checked against the registry's own digest only: pnpm outside of Linux with glibc.
 
 /** @type {Readonly<Record<string, string>>} name@version → subresource integrity */
 export const DIGESTS = {

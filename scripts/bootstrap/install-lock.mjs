@@ -1,6 +1,6 @@
-// One bootstrap at a time installs into a clone. The lock file lists the processes at work, one "pid start-time"
-// per line: the bootstrap and its installers. The lock is held while any of them runs, so an installer that
-// outlives a killed bootstrap is waited for, and a lock nobody holds is taken over.
+// This file owns the install lock: one bootstrap at a time installs into a clone. The lock file lists the working processes, one
+// "pid start-time" per line: the bootstrap and its installers. The lock is held while any of them runs. So the next bootstrap
+// waits for an installer that outlives a killed bootstrap, and replaces a lock without a running process.
 import { spawnSync } from "node:child_process";
 import {
   appendFileSync,
@@ -25,7 +25,7 @@ const WRITE_MS = 5_000;
 const ABANDONED = Symbol("abandoned");
 
 export async function withInstallLock(work) {
-  // Not `recursive`: that reports a read-only file system as a missing folder.
+  // The option `recursive` would report a read-only file system as a missing folder.
   if (!existsSync(TOOLS)) mkdirSync(TOOLS);
   const mine = identify(process.pid);
   await acquire(mine);
@@ -71,7 +71,7 @@ function create(mine) {
   }
 }
 
-/** Replaces an abandoned lock. Of several that try at once the last rename wins; all look again before they go on. */
+/** Replaces an abandoned lock. If several processes try at once, the last rename wins; each reads the lock before it continues. */
 async function takeOver(mine) {
   const draft = `${LOCK}.${process.pid}`;
   writeFileSync(draft, `${mine}\n`);
@@ -80,12 +80,12 @@ async function takeOver(mine) {
   return firstLine() === mine;
 }
 
-/** A process that holds the lock, ABANDONED when all of them have ended, undefined when there is no telling yet. */
+/** Returns a process that holds the lock, ABANDONED if all of them have ended, or undefined if this is not certain yet. */
 function holder() {
   const lines = read().split("\n").filter(Boolean);
   if (lines.length > 0) return lines.find(isRunning) ?? ABANDONED;
   const stats = statSync(LOCK, { throwIfNoEntry: false });
-  // Created but not written: by a process that is at it, or one that was killed there.
+  // The lock is created but empty: its process is about to write, or was killed before.
   return stats && Date.now() - stats.mtimeMs > WRITE_MS ? ABANDONED : undefined;
 }
 
@@ -103,8 +103,8 @@ function read() {
 }
 
 /**
- * "pid start-time" of a running process, which tells it from a later one with the same number; undefined when there is
- * none. A zombie counts as ended.
+ * Returns "pid start-time" of a running process, which distinguishes it from a later process with the same number.
+ * Returns undefined if no process with this number runs. A zombie counts as ended.
  */
 function identify(pid) {
   const start = existsSync("/proc/self/stat") ? startFromProc(pid) : startFromPs(pid);
@@ -117,7 +117,7 @@ function isRunning(identity) {
 
 function startFromProc(pid) {
   try {
-    // The command name is in brackets and may hold anything; the fields after it are plain.
+    // The command name is in brackets and may have any text; the fields after it are plain.
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     const [state = "", ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return /[ZX]/.test(state) ? undefined : fields[18];

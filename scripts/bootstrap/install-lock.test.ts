@@ -1,4 +1,4 @@
-// The guarantees of the install lock, between real processes on a clone of their own.
+// These tests prove the guarantees of the install lock, between real processes on a clone of their own.
 import { spawn } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(clone, { recursive: true }));
 
-/** A process that takes the lock and runs `work`; resolves with its exit code. */
+/** Starts a process that acquires the lock and runs `work`. @returns the process, and a promise of its exit code */
 function install(work: string) {
   const lock = pathToFileURL(join(clone, "scripts", "bootstrap", "install-lock.mjs")).href;
   const script = `
@@ -45,7 +45,7 @@ test("installs of several bootstraps never overlap, also when the lock was aband
   expect((await lines()).join(" ")).toBe(Array(4).fill("begin end").join(" "));
 });
 
-test("kill -9 of the holder gives the lock to the next", async () => {
+test("the next bootstrap acquires the lock after kill -9 of its holder", async () => {
   const holder = install('say("first"); await sleep(60_000);');
   await until(async () => (await lines()).includes("first"), TIMEOUT);
   holder.child.kill("SIGKILL");
@@ -53,7 +53,7 @@ test("kill -9 of the holder gives the lock to the next", async () => {
   await expect(lines()).resolves.toEqual(["first", "second"]);
 });
 
-test("an installer that outlives its bootstrap is waited for", async () => {
+test("the next bootstrap waits for an installer that outlives its own", async () => {
   const installer = spawn("sleep", ["60"]);
   const gone = new Promise((resolve) => installer.once("exit", resolve));
   const holder = install(`recordInstaller(${installer.pid}); say("first"); await sleep(60_000);`);
@@ -68,7 +68,7 @@ test("an installer that outlives its bootstrap is waited for", async () => {
   await expect(lines()).resolves.toEqual(["first", "second"]);
 });
 
-test("an install that fails gives the lock back", async () => {
+test("a failed install releases the lock", async () => {
   await expect(install('throw new Error("no network");').code).resolves.toBe(1);
   await expect(install('say("next");').code).resolves.toBe(0);
 });

@@ -1,4 +1,5 @@
-// Runs npm and pnpm as installers: quiet unless they fail, listed in the install lock, stopped with the bootstrap.
+// This file runs npm and pnpm as installers. An installer prints nothing unless it fails, is listed in the install lock, and
+// stops with the bootstrap.
 import { spawn } from "node:child_process";
 import path from "node:path";
 import { BootstrapError, describeInstallFailure } from "./bootstrap-error.mjs";
@@ -7,11 +8,11 @@ import { recordInstaller } from "./install-lock.mjs";
 const KEPT_OUTPUT = 64 * 1024;
 const running = new Set();
 
-/** npm's and pnpm's own waits add up to minutes before either says that there is no network. */
+/** Settings of retries: with their own waits, npm and pnpm report a missing network only after minutes. */
 export const FETCH_RETRIES = ["fetch-retries=2", "fetch-retry-mintimeout=500", "fetch-retry-maxtimeout=1000"];
 
 /**
- * `what` names the thing to install in messages. Rejects with a BootstrapError when the command fails.
+ * Runs an installer to its end. Messages name the thing to install by `what`. Rejects with a BootstrapError if the command fails.
  * @returns {Promise<void>}
  */
 export function runInstaller(what, command, args, cwd) {
@@ -40,7 +41,7 @@ export function stopInstallers() {
   for (const child of running) child.kill("SIGTERM");
 }
 
-/** The npm that runs us, else the one on the PATH. */
+/** Returns the npm that runs the bootstrap, else the npm on the PATH. */
 export function npmCommand() {
   const cli = process.env.npm_execpath;
   return cli && /npm-cli\.c?js$/.test(cli) ? [process.execPath, cli] : ["npm"];
@@ -57,8 +58,9 @@ function startFailure(command, error) {
 }
 
 /**
- * npm hands its whole configuration to what it starts (`npm_config_global`, `npm_lifecycle_event`, …); an installer
- * started from there would take it for its own. Only what says how to reach the registry is passed on.
+ * Returns the environment of an installer. npm passes its whole configuration to its child processes (`npm_config_global`,
+ * `npm_lifecycle_event`, …), and an installer among them would use it as its own. So only the settings that are needed to
+ * reach the registry are passed on.
  */
 function installerEnv() {
   const kept =

@@ -1,5 +1,5 @@
-// Where the clone is and where the bootstrap keeps its things. Everything it makes lies in .tools/ and
-// node_modules/, so that removing these two folders resets it.
+// This file owns the folders of the clone and of the bootstrap. The bootstrap writes only into .tools/ and node_modules/, so the
+// deletion of these two folders resets it.
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -8,7 +8,7 @@ export const TOOLS = path.join(ROOT, ".tools");
 export const BIN = path.join(ROOT, "node_modules", ".bin");
 export const CACHE = path.join(ROOT, "node_modules", ".cache");
 
-/** A progress line. On stderr, so that the entry's stdout stays machine-readable. */
+/** Prints a progress line on stderr, so that the entry's stdout stays machine-readable. */
 export function note(message) {
   process.stderr.write(`bootstrap: ${message}\n`);
 }

@@ -1,7 +1,7 @@
-// Runs the entry as a child and lives exactly as long as it. The child gets each stop once, and only from here:
-// it has a process group of its own, so that a Ctrl-C, which a terminal sends to the whole group and npm passes on
-// once more, cannot reach it three times and look like an impatient user.
-// When the bootstrap is killed the child notices (follow-parent.mjs); when npm is killed the bootstrap does.
+// The bootstrap runs the entry as a child and ends with it. The child gets each stop once, and only from this file. A terminal
+// sends Ctrl-C to its whole process group, and npm passes it on. The child has a group of its own, so it does not receive Ctrl-C
+// three times, as from an impatient user. A child notices that its bootstrap is killed (follow-parent.mjs), and the bootstrap
+// notices that npm is killed.
 import { spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import path from "node:path";
@@ -9,11 +9,14 @@ import { BIN, CACHE, ROOT } from "./layout.mjs";
 import { exitCodeOf, onStopSignal } from "./stop-signals.mjs";
 
 const SAME_STOP_MS = 500;
-/** Settings of the C library's allocator: two heaps for the threads that make pictures; large blocks return to the system when they are freed. */
+/**
+ * Settings of the C library's allocator. The threads that draw and convert pictures share two heaps, and large blocks return to
+ * the system when they are freed.
+ */
 const ALLOCATOR = { MALLOC_ARENA_MAX: "2", MALLOC_MMAP_THRESHOLD_: "131072" };
 const FOLLOW_PARENT = new URL("./follow-parent.mjs", import.meta.url).href;
 
-/** Resolves with the exit code of the entry. */
+/** Runs the entry to its end. Resolves with its exit code. */
 export function runEntry(node, file, args) {
   const child = spawn(node, ["--import", FOLLOW_PARENT, file, ...args], {
     cwd: ROOT,
@@ -35,7 +38,7 @@ export function runEntry(node, file, args) {
   });
 }
 
-/** npm, or the shell between npm and us, can be killed without a word to us; then our parent changes. */
+/** Calls `handle` when the parent process changes: after kill -9 of npm, or of the shell between npm and the bootstrap. */
 function onParentExit(handle) {
   const parent = process.ppid;
   const timer = setInterval(() => {

@@ -1,4 +1,4 @@
-// How an entry lives and ends under the bootstrap, with real processes and real signals.
+// These tests show the life and the end of an entry under the bootstrap, with real processes and real signals.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect, test } from "@jest/globals";
 const RUN_ENTRY = new URL("./run-entry.mjs", import.meta.url).href;
 const TIMEOUT = { timeoutMs: 60_000 };
 
-/** Counts the stops it gets and ends a little after the first, as a server does that drains. */
+/** Program that counts its stops and ends a moment after the first, like a server that drains. */
 const SERVER = `
   let stops = 0;
   for (const signal of ["SIGINT", "SIGTERM"]) {
@@ -80,7 +80,7 @@ test("the entry has the allocator's settings of the image", async () => {
   expect(ofImage).toHaveLength(2);
 });
 
-test("an entry that a signal ended gives the code that a shell would", async () => {
+test("an entry that a signal ended has the exit code of a shell", async () => {
   const bootstrap = await start('process.kill(process.pid, "SIGKILL");');
   await until(() => bootstrap.code !== undefined, TIMEOUT);
   expect(bootstrap.code).toBe(128 + 9);
@@ -117,7 +117,7 @@ test("kill -9 of the bootstrap stops the entry in its usual way", async () => {
   await until(() => bootstrap.output.includes("stops: 1"), TIMEOUT);
 });
 
-test("what an entry forks keeps its own channel", async () => {
+test("a process that an entry forks keeps its own channel", async () => {
   const forked = join(folder, "forked.mjs");
   await writeFile(forked, 'process.on("message", (text) => { console.log(text); process.disconnect(); });');
   const bootstrap = await start(`

@@ -1,4 +1,4 @@
-// What the bootstrap does with SIGINT, SIGTERM and SIGHUP: always something deliberate, never Node's default.
+// This file owns the reaction of the bootstrap to SIGINT, SIGTERM and SIGHUP: it is always deliberate, never Node's default.
 import { constants } from "node:os";
 
 const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
@@ -12,7 +12,7 @@ export function onStopSignal(handle) {
   };
 }
 
-/** A shell's exit code for a process that a signal ended. */
+/** Returns a shell's exit code for a process that a signal ended. */
 export function exitCodeOf(signal) {
   return 128 + constants.signals[signal];
 }

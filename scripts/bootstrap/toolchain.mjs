@@ -1,7 +1,7 @@
-// The Node that runs TypeScript and the pnpm that installs the workspace: what is on the machine when it fits,
-// else the pinned versions, fetched as plain platform packages from the npm registry (no install scripts).
-// Their archives must have the digests that this repository holds, whoever serves them.
-// A tool is installed beside its place and renamed into it, so a folder that exists is whole.
+// This file finds the Node that runs TypeScript and the pnpm that installs the workspace. If those of the machine do not fit, it
+// installs the pinned versions: plain platform packages from the npm registry, without install scripts. Any server may deliver an
+// archive, but its digest must be the one in this repository.
+// A tool is installed beside its place and renamed into it, so an existing folder is whole.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, renameSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { FETCH_RETRIES, npmCommand, runInstaller } from "./installer.mjs";
 import { note, TOOLS } from "./layout.mjs";
 
 const NODE_MAJOR = 24;
-// The second is for machines where the first does not run: it needs libatomic.so.1, which slim images of Linux lack.
+// The second version is for machines without libatomic.so.1. The first version needs it, and slim images of Linux lack it.
 const NODE_PINS = process.platform === "linux" ? ["26.10.0", "24.21.0"] : ["26.10.0"];
 const PNPM_PIN = "12.21.0";
 const PNPM_MAJOR = "12.";
@@ -20,7 +20,7 @@ const DRAFT = "new-";
 const FULL_BYTES = 64 * 1024 * 1024;
 const PLATFORM = `${process.platform}-${process.arch}`;
 
-/** Path of a Node binary that fits, if there is one already. */
+/** Returns the path of a Node binary that fits, or undefined if none is installed. */
 export function findNode() {
   const fits = Number.parseInt(process.versions.node, 10) >= NODE_MAJOR && process.features.typescript;
   if (fits) return process.execPath;
@@ -37,7 +37,7 @@ export async function installNode() {
   throw new BootstrapError(`no pinned Node.js runs on this machine; install Node.js ${NODE_MAJOR} or newer.`);
 }
 
-/** Path of a pnpm that fits; installs the pinned one when there is none. */
+/** Returns the path of a pnpm that fits; installs the pinned version if there is none. */
 export async function readyPnpm() {
   const tool = pinnedPnpm();
   if (version(tool.bin) === tool.version) return tool.bin;
@@ -66,13 +66,13 @@ function pinned(tool, pin, name, file) {
   return { version: pin, dir, name, file, bin: path.join(dir, "node_modules", name, file) };
 }
 
-/** Removes what installs that were killed have left. Only for who holds the install lock. */
+/** Deletes the drafts of killed installs. The caller must hold the install lock. */
 export function removeDrafts() {
   const drafts = readdirSync(TOOLS).filter((name) => name.startsWith(DRAFT));
   for (const name of drafts) rmSync(path.join(TOOLS, name), { recursive: true, force: true });
 }
 
-/** Installs a tool into its folder; false when the binary does not run here. */
+/** Installs a tool into its folder. @returns false if the binary does not run on this machine */
 async function install({ version: pin, dir, name, file }) {
   const draft = mkdtempSync(path.join(TOOLS, DRAFT));
   try {
@@ -87,7 +87,7 @@ async function install({ version: pin, dir, name, file }) {
       rmSync(dir, { recursive: true, force: true });
       renameSync(draft, dir);
     } else if (diskIsFull()) {
-      // npm can end well with a file cut short.
+      // npm can succeed although a file is incomplete.
       throw new BootstrapError(`could not install ${name} ${pin}: the disk is full.`);
     }
     return runs;
@@ -96,7 +96,7 @@ async function install({ version: pin, dir, name, file }) {
   }
 }
 
-/** A manifest and a lockfile of one package: npm refuses an archive whose digest is another. */
+/** Writes a manifest and a lockfile of one package, so that npm refuses an archive with another digest. */
 function writeManifest(folder, name, pin) {
   const root = { private: true, dependencies: { [name]: pin } };
   const locked = { version: pin, integrity: DIGESTS[`${name}@${pin}`] };
@@ -111,8 +111,8 @@ function diskIsFull() {
 }
 
 /**
- * What `<bin> -v` prints, or undefined when it does not run. Asked outside the clone, where pnpm and corepack read
- * no packageManager field and so answer for themselves, and without network, where corepack would ask for it.
+ * Returns the output of `<bin> -v`, or undefined if the program does not run. The program runs outside the clone, where pnpm and
+ * corepack read no packageManager field and so print their own version. Corepack may not use the network, as it would by default.
  */
 function version(bin) {
   const env = { ...process.env, COREPACK_ENABLE_NETWORK: "0" };

@@ -1,4 +1,4 @@
-// Nothing is run that a registry only says is the right one: its archives must have the digests of this repository.
+// The bootstrap does not trust a registry: it runs a program only if its archive has the digest in this repository.
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -13,7 +13,7 @@ import { afterEach, beforeEach, expect, test } from "@jest/globals";
 
 const run = promisify(execFile);
 const VERSION = "26.10.0";
-/** As the bootstrap does, and says what is where. */
+/** Program that installs Node like the bootstrap, and prints the result. */
 const INSTALL = `
   import { withInstallLock } from "./bootstrap/install-lock.mjs";
   import { describeFailure } from "./bootstrap/bootstrap-error.mjs";
@@ -25,7 +25,7 @@ let registry: Server;
 let archive: Buffer;
 let asked: string[];
 
-/** A registry whose word and whose archive agree, about a Node that is not Node. */
+/** Starts a registry with a false Node: the digest of the registry fits its archive, but the program is not Node. */
 beforeEach(async () => {
   clone = await mkdtemp(join(tmpdir(), "toolchain-"));
   await cp(fileURLToPath(new URL(".", import.meta.url)), join(clone, "scripts", "bootstrap"), {
@@ -49,13 +49,13 @@ afterEach(async () => {
   await rm(clone, { recursive: true });
 });
 
-test("a Node whose digest is not ours is refused, and nothing of it stays", async () => {
+test("a Node with another digest is refused, and no file of it stays", async () => {
   expect(await install()).toMatch(/^could not install node-.*integrity/i);
   expect(asked.length).toBeGreaterThan(0);
   expect(await readdir(join(clone, ".tools"))).toEqual([]);
 });
 
-test("one with our digest is installed from the same registry", async () => {
+test("a Node with our digest is installed from the same registry", async () => {
   const digests = join(clone, "scripts", "bootstrap", "digests.mjs");
   const text = await readFile(digests, "utf8");
   await writeFile(digests, text.replaceAll(/"sha512-[^"]+"/g, JSON.stringify(digestOf(archive))));

@@ -1,5 +1,5 @@
-// The workspace's packages: installed when the lockfile or a manifest differs from what the stamp says. The stamp
-// is written last, so an install that was killed is seen, thrown away and done again.
+// This file installs the packages of the workspace if the lockfile or a manifest differs from the stamp. The stamp is written
+// last, so a killed install is noticed, deleted and repeated.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -35,7 +35,7 @@ function writeStamp(text) {
   renameSync(`${STAMP}.new`, STAMP);
 }
 
-/** Hash of everything that decides what is installed; the platform too, for clones that are shared with a container. */
+/** Returns a hash of all files that decide the installed packages, and of the platform: a container may share the clone. */
 function fingerprint() {
   const hash = createHash("sha256").update(`${process.platform}-${process.arch}`);
   const manifests = packageFolders().map((folder) => path.join(folder, "package.json"));
@@ -51,7 +51,7 @@ function removePackages() {
   }
 }
 
-/** The root and every folder that a line of `packages:` names. The patterns in use are `folder` and `folder/*`. */
+/** Returns the root and every folder that a line of `packages:` names. The patterns in use are `folder` and `folder/*`. */
 function packageFolders() {
   const list =
     /^packages:\n((?: +- .*\n)+)/m.exec(readFileSync(path.join(ROOT, "pnpm-workspace.yaml"), "utf8"))?.[1] ??

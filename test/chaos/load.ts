@@ -1,9 +1,9 @@
-// Load on a router, bounded in number: a seeded mix of orders at a fixed rate, until it is told to end. Every request
-// is remembered with what its caller may conclude from it.
+// This file sends load to a router: a seeded mix of orders at a fixed rate, bounded in number, until `end`. It keeps every
+// request with the conclusion that the client may draw.
 import { Agent } from "undici";
 import { type Order, type Sent, send } from "./send-order.ts";
 
-/** What was asked of `sandbox/chat`: `tokens` of output. */
+/** Returns a request to `sandbox/chat` for `tokens` of output. */
 export function chat(tokens: number, stream: boolean): Pick<Order, "path" | "body"> {
   const messages = [{ role: "user", content: `#tokens=${tokens}` }];
   const body = { model: "sandbox/chat", stream, max_tokens: tokens, messages };
@@ -17,28 +17,28 @@ export function image(prompt: string): Pick<Order, "path" | "body"> {
 const ALL_AT_ONCE = Number.POSITIVE_INFINITY;
 
 export interface RunningLoad {
-  /** What has been answered so far, in the order of the answers. */
+  /** Requests that are answered so far, in the order of their answers. */
   readonly sent: readonly Sent[];
-  /** How many were started so far. */
+  /** Returns the number of requests that were started so far. */
   started(): number;
-  /** Waits until all that may be started are answered. */
+  /** Resolves when the largest number of requests is answered, with all of them. */
   all(): Promise<readonly Sent[]>;
-  /** Starts no more, waits for the rest, answers all; as often as one likes. */
+  /** Starts no more requests, and waits for the running ones. Resolves with all requests, at repeated calls too. */
   end(): Promise<readonly Sent[]>;
 }
 
 export interface LoadBounds {
   readonly perSecond: number;
   readonly most: number;
-  /** As many at the same time; no bound by default. */
+  /** Largest number of requests at the same time; no bound by default. */
   readonly together?: number;
-  /** How long a caller that has failed waits before its place is taken by the next; 0 by default. */
+  /** Pause of a client after a failure, before the next client replaces it; 0 by default. */
   readonly backOffMs?: number;
-  /** How long a connection that nobody uses is kept; by default as long as the gateway says. */
+  /** Time for which an idle connection is kept; by default the gateway's own. */
   readonly idleMs?: number;
 }
 
-/** @param next makes the order number `index` */
+/** @param next returns the order with the number `index` */
 export function startLoad(next: (index: number) => Order, bounds: LoadBounds): RunningLoad {
   const { perSecond, most, together = most, backOffMs = 0, idleMs } = bounds;
   const kept = idleMs === undefined ? {} : { keepAliveTimeout: idleMs, keepAliveMaxTimeout: idleMs };
@@ -49,7 +49,7 @@ export function startLoad(next: (index: number) => Order, bounds: LoadBounds): R
   const beganAt = performance.now();
   let started = 0;
   let ending = false;
-  // Late ones are made up for, so that the rate does not fall with a slow test process.
+  // Overdue requests start together, so that the rate does not fall with a slow test process.
   const startDue = () => {
     const due = perSecond === ALL_AT_ONCE ? most : ((performance.now() - beganAt) / 1000) * perSecond;
     while (started < Math.min(due, most) && running.size < together) {
@@ -90,12 +90,12 @@ export function startLoad(next: (index: number) => Order, bounds: LoadBounds): R
   };
 }
 
-/** Sends all at the same time; `sent` fills as answers come. */
+/** Sends all orders at the same time; each answer is added to `sent` at its arrival. */
 export function sendAll(orders: readonly Order[]): RunningLoad {
   return startLoad((index) => orders[index] as Order, { perSecond: ALL_AT_ONCE, most: orders.length });
 }
 
-/** How many got which status and type of error. */
+/** Returns the number of requests for each status and type of error. */
 export function tally(sent: readonly Sent[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { status = "none", error } of sent) {

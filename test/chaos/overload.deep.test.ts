@@ -33,7 +33,7 @@ afterAll(async () => {
 
 const paidOf = (sent: readonly Sent[]) => sent.filter(({ conclusion }) => conclusion === "paid");
 
-test(`${TIMES} times as many callers as places: refusals are free, what is begun is finished`, async () => {
+test(`${TIMES} times as many callers as places: refusals are free, started requests are finished`, async () => {
   const accounts = await Promise.all(
     Array.from({ length: CUSTOMERS }, () => openAccount(router.dataDir, creditsOf("10"))),
   );

@@ -128,9 +128,9 @@ async function more(load: RunningLoad, count: number): Promise<void> {
 }
 
 test.each([
-  ["whose file is rolled back", rolledBack],
-  ["whose lagging replica takes over", replacedByReplica],
-])("a Redis %s brings back neither credit nor keys, and refuses nobody", async (_how, start) => {
+  ["after the rollback of its file", rolledBack],
+  ["after the promotion of a lagging replica", replacedByReplica],
+])("a Redis %s revives neither spent credit nor deleted keys, and refuses no client", async (_how, start) => {
   redis = await start();
   router = await startRouter("split", {
     sharedPostgres: true,

@@ -1,7 +1,7 @@
-// Sends one paid request and says what its caller may conclude from what came back: paid, refused, or unknown.
+// This file sends one paid request, and classifies the result by the conclusion of the client: paid, refused, or unknown.
 import { type Dispatcher, request } from "undici";
 
-/** A request, sent as often as somebody likes. */
+/** Request that a test may send any number of times. */
 export interface Order {
   readonly baseUrl: string;
   readonly secret: string;
@@ -11,25 +11,25 @@ export interface Order {
 }
 
 /**
- * paid: the whole answer is here. refused: an error that says that nothing was charged. unknown: no answer, a cut
- * one, or an error that says that nobody knows.
+ * `paid`: the whole answer has arrived. `refused`: an error states that nothing was charged. `unknown`: no answer, a cut
+ * answer, or an error that states that the outcome is not certain.
  */
 export type Conclusion = "paid" | "refused" | "unknown";
 
 export interface Sent {
   readonly order: Order;
-  /** Unix milliseconds, before the first byte left. */
+  /** Unix milliseconds, measured before the first byte is sent. */
   readonly startedAt: number;
   readonly conclusion: Conclusion;
-  /** Undefined when no head arrived. */
+  /** Status of the answer; undefined if no head arrived. */
   readonly status: number | undefined;
   readonly requestId: string;
   readonly replayed: boolean;
-  /** `type`, `code` and `message` of the error, or why there was no answer. */
+  /** `type`, `code` and `message` of the error, or the reason for a missing answer. */
   readonly error: { readonly type: string; readonly code: string; readonly message: string } | undefined;
 }
 
-/** Far above what any answer takes; who meets it has found a request that hangs. */
+/** Longest wait, far above the time of any answer: a request that reaches it hangs. */
 const PATIENCE_MS = 60_000;
 
 export async function send(order: Order, dispatcher: Dispatcher): Promise<Sent> {

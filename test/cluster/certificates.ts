@@ -1,4 +1,5 @@
-// The certificates of a cluster for one run: one authority, the server's, and one administrator for all of its own programs.
+// This file owns the certificates of a cluster for one run: one authority, the API server's certificate, and one
+// administrator's certificate for all programs of the cluster.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Command, run } from "./commands.ts";
@@ -10,11 +11,11 @@ export interface Certificates {
   readonly serverKey: string;
   readonly admin: string;
   readonly adminKey: string;
-  /** Signs the tokens of service accounts. */
+  /** Key that signs the tokens of service accounts. */
   readonly accountsKey: string;
 }
 
-/** Makes them and the kubeconfig that names them. */
+/** Creates the certificates, and the kubeconfig that names them. */
 export async function makeCertificates(places: Places): Promise<Certificates> {
   const folder = join(places.state, "certificates");
   await mkdir(folder, { recursive: true });

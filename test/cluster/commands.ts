@@ -1,4 +1,5 @@
-// Programs that a cluster is made of: those that come to an end, and those that stay until they are stopped.
+// This file runs the programs of a cluster: `run` waits for the end of a program, and `Daemons` keeps programs running until
+// their stop.
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -8,10 +9,14 @@ const SAID_LINES = 25;
 const POLL_MS = 250;
 const MUCH = 256 * 1024 * 1024;
 
-/** Names of these programs, and their words. */
+/** Name or path of a program, and its arguments. */
 export type Command = readonly [program: string, ...args: string[]];
 
-/** @returns what it printed @throws Error with what it said, unless it ended with 0 */
+/**
+ * Runs a program to its end.
+ * @returns its standard output
+ * @throws Error with the last lines of its output, if the exit code is not 0
+ */
 export function run(
   [program, ...args]: Command,
   options: { env?: NodeJS.ProcessEnv; input?: string; cwd?: string; signal?: AbortSignal } = {},
@@ -30,19 +35,20 @@ export function run(
           );
       },
     );
-    // Whether it took all of it, its exit code says.
+    // A program may end before it has read all of its input. Only its exit code decides, so a failed write is no error.
     child.stdin?.on("error", () => undefined).end(input ?? "");
   });
 }
 
-/** Waits until `probe` no longer throws. @throws Error with its last reason when the time is over */
+/** Repeats `probe` until it succeeds. @throws Error with the reason of the last failure, once the time is over */
 export async function until<T>(what: string, seconds: number, probe: () => Promise<T>): Promise<T> {
   const end = Date.now() + seconds * 1000;
   for (;;) {
     try {
       return await probe();
     } catch (error) {
-      if (Date.now() > end) throw new Error(`${what}: not within ${seconds} s: ${(error as Error).message}`);
+      if (Date.now() > end)
+        throw new Error(`${what}: no success within ${seconds} s: ${(error as Error).message}`);
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
   }
@@ -50,17 +56,17 @@ export async function until<T>(what: string, seconds: number, probe: () => Promi
 
 const tail = (text: string) => text.trim().split("\n").slice(-SAID_LINES).join("\n");
 
-/** Programs that run until they are all stopped, in the reverse order of their start; each has a file for what it says. */
+/** Runs programs until `stop`, which ends them in the reverse order of their start. Each has a log file for its output. */
 export class Daemons {
   readonly #logs: string;
   readonly #running: { name: string; child: ChildProcess; ended: Promise<void> }[] = [];
   #stopping = false;
-  /** Of the first that ended without being told to. */
+  /** Rejection by the first program that ends before `stop`, or does not start. */
   readonly failure = Promise.withResolvers<never>();
 
   constructor(logs: string) {
     this.#logs = logs;
-    // Whoever does not wait for it is not to fall over it.
+    // Without this handler Node would end the process, if a program fails while no caller waits for `failure`.
     this.failure.promise.catch(() => undefined);
   }
 
@@ -82,7 +88,7 @@ export class Daemons {
     this.#running.push({ name, child, ended });
   }
 
-  /** Whichever comes first: the work, or the end of a program that it needs. */
+  /** Resolves with the result of the work. Rejects if a program ends before the work does. */
   during<T>(work: Promise<T>): Promise<T> {
     return Promise.race([work, this.failure.promise]);
   }

@@ -1,4 +1,4 @@
-// Tries to connect to each `address:port` that it is given, and prints those that it came to, as JSON.
+// This program tries to connect to each `address:port` of its arguments, and prints the reached ones as a JSON list.
 import { connect } from "node:net";
 
 const TIMEOUT_MS = 10_000;

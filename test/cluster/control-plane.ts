@@ -1,4 +1,4 @@
-// etcd and Kubernetes' control plane, and what kubectl says to it.
+// This file starts etcd and the control plane of Kubernetes, and owns the calls of kubectl to its API server.
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { makeCertificates } from "./certificates.ts";
@@ -24,7 +24,7 @@ export function kubectlOf(
   });
 }
 
-/** Starts them and waits until the server answers. */
+/** Starts etcd and the control plane. Resolves when the API server is ready and the default service account exists. */
 export async function startControlPlane(places: Places, daemons: Daemons): Promise<void> {
   const certificates = await makeCertificates(places);
   const program = (name: string) => join(places.programs, name);
@@ -36,7 +36,7 @@ export async function startControlPlane(places: Places, daemons: Daemons): Promi
     `--listen-client-urls=${ETCD}`,
     `--advertise-client-urls=${ETCD}`,
     "--listen-peer-urls=http://127.0.0.1:2380",
-    // It lives for one run, so nothing is worth waiting for the disk.
+    // The data is for one run only, so etcd need not wait for the disk.
     "--unsafe-no-fsync",
   ]);
   daemons.start("kube-apiserver", [

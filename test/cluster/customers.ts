@@ -1,4 +1,5 @@
-// A customer of the router in the cluster, and its books: operators' calls go to a pod, from the node, past the policies.
+// This file opens a customer of the router in the cluster, and verifies the books. Its calls are those of an operator: the
+// node sends them directly to a pod, and the network policies do not restrict the node.
 import { randomUUID } from "node:crypto";
 import { creditsOf } from "@gr/money";
 import { BillingService, DepositStatus } from "@gr/proto/billing";
@@ -11,7 +12,7 @@ import type { Places } from "./layout.ts";
 const VERIFY_TIMEOUT_MS = 60_000;
 const RPC_PORT = 8082;
 
-/** @returns an operator's way to a pod that is ready now */
+/** @returns an operator's transport to a pod of the service that is ready now */
 async function transportTo(places: Places, service: string) {
   const kubectl = kubectlOf(places);
   const here = ["--namespace", NAMESPACE, "-o"];
@@ -23,7 +24,7 @@ async function transportTo(places: Places, service: string) {
   return createRemoteTransport(`http://${address}:${RPC_PORT}`, secret.toString(), systemClock);
 }
 
-/** @returns the secret of a key of a new account with that credit */
+/** Creates an account with a deposit and an API key. @param usd amount of the deposit @returns the secret of the key */
 export async function openCustomer(places: Places, usd: string): Promise<string> {
   const keys = createServiceClient(KeysService, "keys", await transportTo(places, "keys"));
   const { accountId } = await keys.createAccount({ name: "cluster" });
@@ -33,7 +34,7 @@ export async function openCustomer(places: Places, usd: string): Promise<string>
   return (await keys.mintKey({ accountId, name: "cluster", kind: KeyKind.NORMAL })).secret;
 }
 
-/** @throws Error unless every balance is what its entries say */
+/** Verifies the ledger. @returns the number of accounts, as a text @throws Error if a balance differs from its entries */
 export async function verifyBooks(places: Places): Promise<string> {
   const billing = createServiceClient(BillingService, "billing", await transportTo(places, "billing"));
   const { differences, accounts } = await billing.verifyLedger({}, { timeoutMs: VERIFY_TIMEOUT_MS });

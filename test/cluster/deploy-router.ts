@@ -1,5 +1,5 @@
-// Has skaffold put the router into the cluster as its profile `ci` says: it builds the images, loads them into the node,
-// applies the overlay, waits until all is ready, and runs the Job that verifies it.
+// This file deploys the router into the cluster with the profile `ci` of skaffold. It builds the images, loads them into
+// the node, applies the overlay, waits until all pods are ready, and runs the Job that verifies the router.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
@@ -8,7 +8,7 @@ import { dockerEnvironment, makeStandIns, NODE_BUILD_IMAGE, NODE_RUN_IMAGE } fro
 import { type Places, ROOT } from "./layout.ts";
 
 export const NAMESPACE = "generation-router-ci";
-/** The one difference to skaffold.yaml: what the Dockerfile begins with, since there is no registry to get it from. */
+/** Base images of the Dockerfile, the only difference from skaffold.yaml: no registry can deliver the usual ones. */
 const BASES = { NODE_BUILD: NODE_BUILD_IMAGE, NODE_RUN: NODE_RUN_IMAGE };
 
 interface Config {
@@ -22,14 +22,14 @@ const foldersOf = (places: Places) => {
   return { folder, config: join(folder, "skaffold.yaml"), built: join(folder, "built.json") };
 };
 
-/** @returns what it printed */
+/** Runs a command of skaffold. @returns its output */
 async function skaffold(places: Places, command: string, ...words: string[]): Promise<string> {
   const { folder, config } = foldersOf(places);
   const path = `${join(places.state, "bin")}:${places.programs}:${process.env["PATH"]}`;
   const env = {
     ...dockerEnvironment(places),
     PATH: path,
-    // It finds the cluster by the context that is current, and keeps its own things in the home of whoever calls it.
+    // skaffold uses the cluster of the current context, and stores its own files in the home folder of its caller.
     KUBECONFIG: places.kubeconfig,
     HOME: folder,
   };
@@ -48,12 +48,12 @@ export async function buildImages(places: Places): Promise<void> {
   await skaffold(places, "build", `--file-output=${built}`);
 }
 
-/** Loads the images, applies the overlay and waits until everything is ready. */
+/** Loads the images, applies the overlay and waits until all pods are ready. */
 export async function deployRouter(places: Places): Promise<void> {
   await skaffold(places, "deploy", `--build-artifacts=${foldersOf(places).built}`, "--load-images");
 }
 
-/** @returns what the verifying Job said @throws Error unless it came to a good end */
+/** @returns the output of the verifying Job @throws Error if the Job fails */
 export async function runVerification(places: Places): Promise<string> {
   return skaffold(places, "verify", `--build-artifacts=${foldersOf(places).built}`);
 }

@@ -1,5 +1,5 @@
-// What a cluster does to a router that works: every Deployment is restarted, and one pod of each
-// is deleted without grace.
+// This file disturbs a router under load, as a cluster may: it restarts every Deployment, and deletes one pod of each without
+// grace. A restart fails no request. A deletion may fail requests, but the books stay right.
 import { setTimeout as pause } from "node:timers/promises";
 import { chat, image, type RunningLoad, startLoad, tally } from "../chaos/load.ts";
 import type { Sent } from "../chaos/send-order.ts";
@@ -17,7 +17,7 @@ const SETTLED_MS = 3000;
 const HERE = ["--namespace", NAMESPACE];
 const SERVICES = "app.kubernetes.io/component=service";
 
-/** Streams, whole answers and pictures, in turn; each must be answered and paid. */
+/** Starts a load of streams, whole answers and pictures, in turn, for a new customer. */
 async function loadOn(places: Places): Promise<RunningLoad> {
   const secret = await openCustomer(places, CREDIT);
   const path = "jsonpath={.spec.clusterIP}";
@@ -35,7 +35,7 @@ async function deployments(places: Places): Promise<string[]> {
   return names.trim().split("\n");
 }
 
-/** Restarts one after the other under load. @throws Error when a request failed */
+/** Restarts the Deployments one after the other, under load. @throws Error if a request is not answered and paid */
 export async function restartAll(places: Places, say: (line: string) => void): Promise<string> {
   const kubectl = kubectlOf(places);
   const load = await loadOn(places);
@@ -49,11 +49,12 @@ export async function restartAll(places: Places, say: (line: string) => void): P
   }
   const sent = await load.end();
   const failed = sent.filter(({ conclusion }) => conclusion !== "paid");
-  if (failed.length > 0) throw new Error(`${failed.length} of ${sent.length} failed: ${examples(failed)}`);
+  if (failed.length > 0)
+    throw new Error(`${failed.length} of ${sent.length} requests failed: ${examples(failed)}`);
   return `${sent.length} requests, 0 failed; ledger: ${await verifyBooks(places)}`;
 }
 
-/** Deletes one pod of each without grace, under load; who is cut off may fail, the books may not. */
+/** Deletes one pod of each Deployment without grace, under load. A cut request may fail. @throws Error if the books differ */
 export async function killEach(places: Places, say: (line: string) => void): Promise<string> {
   const kubectl = kubectlOf(places);
   const load = await loadOn(places);
@@ -71,7 +72,7 @@ export async function killEach(places: Places, say: (line: string) => void): Pro
   return `${sent.length} requests: ${JSON.stringify(tally(sent))}; ledger: ${await verifyBooks(places)}`;
 }
 
-/** A pod that ends still answers: until it is gone, what it does counts. */
+/** Waits for the end of all terminating pods: such a pod still answers, so its answers belong to this restart. */
 async function untilNoneEnds(places: Places): Promise<void> {
   const ending = "{range .items[?(@.metadata.deletionTimestamp)]}{.metadata.name} {end}";
   await until("the end of the old pods", PODS_GONE_SECONDS, async () => {

@@ -1,5 +1,5 @@
-// The images of a cluster without a registry: a Docker daemon of its own, the base images that it makes from packages of
-// Debian and npm, and how an image gets from there to the node.
+// This file owns the images of a cluster without a registry. The cluster's own Docker daemon builds the base images from
+// packages of Debian and npm, and the node imports its images from this daemon.
 import { chmod, copyFile, cp, mkdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -22,7 +22,7 @@ const DEBIAN_PACKAGES = [
 export const NODE_BUILD_IMAGE = "localhost/node-build:24";
 export const NODE_RUN_IMAGE = "localhost/node-run:24";
 export const DNS_IMAGE = "localhost/coredns:1";
-/** What the overlay `ci` and the cluster name, by the target that makes it. */
+/** Images that the overlay `ci` and the cluster name, by the build target of each. */
 const OF_THE_NODE: Readonly<Record<string, string>> = {
   pause: PAUSE_IMAGE,
   coredns: DNS_IMAGE,
@@ -30,7 +30,7 @@ const OF_THE_NODE: Readonly<Record<string, string>> = {
   valkey: "valkey/valkey:9.0.0",
 };
 
-/** Debian's client, as its daemon: both know BuildKit without another program. */
+/** Docker's client from Debian, like the daemon: both support BuildKit without another program. */
 const CLIENT = "/usr/bin/docker";
 
 export type Docker = (...args: string[]) => Promise<string>;
@@ -43,7 +43,7 @@ export function dockerEnvironment(places: Places): NodeJS.ProcessEnv {
   return { ...process.env, DOCKER_HOST: `unix://${places.dockerSocket}`, DOCKER_BUILDKIT: "1" };
 }
 
-/** Its layers stay in the cache. */
+/** Starts the Docker daemon. Its layers stay in the cache for later runs. */
 export async function startDocker(places: Places, daemons: Daemons): Promise<void> {
   const data = join(CACHE, "docker");
   await mkdir(data, { recursive: true });
@@ -54,7 +54,7 @@ export async function startDocker(places: Places, daemons: Daemons): Promise<voi
     "--pidfile=/run/docker.pid",
     `--host=unix://${places.dockerSocket}`,
     `--bip=${DOCKER_ADDRESS}`,
-    // Its rules would drop what goes between pods.
+    // The rules of Docker would drop the packets between pods.
     "--iptables=false",
   ]);
   const docker = dockerOf(places);
@@ -63,7 +63,7 @@ export async function startDocker(places: Places, daemons: Daemons): Promise<voi
   await run([...outwards, "!", "-o", "docker0", "-j", "MASQUERADE"] as unknown as Command);
 }
 
-/** Makes the images that ours begin with, and puts those into the node that it needs itself. */
+/** Builds the base images of the router's images, and the images of the node. Imports the latter into the node. */
 export async function makeBaseImages(places: Places): Promise<void> {
   const docker = dockerOf(places);
   await docker("import", await debianArchive(), "localhost/debian:bookworm");
@@ -78,7 +78,7 @@ export async function makeBaseImages(places: Places): Promise<void> {
   await rm(archive);
 }
 
-/** A small Debian with what the images take from it; made once. */
+/** Creates a small Debian with the packages of the images, once for all runs. @returns the path of its archive */
 async function debianArchive(): Promise<string> {
   const archive = join(CACHE, `debian-bookworm-${DEBIAN_PACKAGES.join("-")}.tar`);
   if ((await stat(archive).catch(() => undefined)) !== undefined) return archive;
@@ -112,9 +112,10 @@ async function buildContext(places: Places): Promise<string> {
 }
 
 /**
- * skaffold calls two programs by their names. `kind load docker-image` does what kind does, in a node that is no container;
- * `docker` is the real one, but for a word that BuildKit of Docker 20.10 does not know, and does without.
- * @returns the folder to search for them
+ * Writes replacements of two programs that skaffold calls by their names. `kind load docker-image` imports an image into this
+ * node, which is no container, as kind does into its own. `docker` is Debian's client without the option `--load`. BuildKit of
+ * Docker 20.10 does not support this option, and does not need it.
+ * @returns the folder of both programs
  */
 export async function makeStandIns(places: Places): Promise<string> {
   const folder = join(places.state, "bin");
@@ -135,7 +136,7 @@ case "$1 $2" in
     for image in "$@"; do :; done
     archive=$(mktemp) && trap 'rm -f "$archive"' EXIT
     ${CLIENT} save --output "$archive" "$image" && ${importOf('"$archive"').join(" ")} ;;
-  *) echo "this stands in for kind and knows no $1 $2" >&2; exit 1 ;;
+  *) echo "this replacement of kind has no command $1 $2" >&2; exit 1 ;;
 esac
 `;
 

@@ -1,4 +1,5 @@
-// The run of a cluster, from within its namespaces: brings it up, has skaffold put the router into it, and tries it.
+// This program runs the cluster test inside the cluster's namespaces: it starts the cluster, deploys the router with skaffold,
+// and tests the router.
 import { mkdir } from "node:fs/promises";
 import { Daemons } from "./commands.ts";
 import { startControlPlane } from "./control-plane.ts";
@@ -20,7 +21,7 @@ const began = Date.now();
 const seconds = () => ((Date.now() - began) / 1000).toFixed(0);
 const say = (line: string) => process.stdout.write(`      ${line}\n`);
 
-/** Each answers what is worth to be known of it. */
+/** Steps with their names, in their order. The text of a step, if it returns one, is in the step's line of the output. */
 const steps: readonly (readonly [string, () => Promise<unknown>])[] = [
   ["namespaces", () => settleIn(state)],
   ["control plane", () => startControlPlane(places, daemons)],
@@ -42,7 +43,7 @@ const steps: readonly (readonly [string, () => Promise<unknown>])[] = [
 let passed = 0;
 let failed = 0;
 if (last !== "" && !steps.some(([name]) => name === last)) {
-  process.stderr.write(`there is no step ${last}; there are ${steps.map(([name]) => name).join(", ")}\n`);
+  process.stderr.write(`there is no step ${last}; the steps are ${steps.map(([name]) => name).join(", ")}\n`);
   process.exit(1);
 }
 for (const [name, step] of steps) {
@@ -61,7 +62,7 @@ for (const [name, step] of steps) {
 }
 process.stdout.write(`${passed} passed, ${failed} failed\n`);
 if (process.env["CLUSTER_HOLD"]) {
-  say(`the cluster stays until this process is told to end; ${places.kubeconfig}`);
+  say(`the cluster runs until SIGTERM ends this process; its kubeconfig is ${places.kubeconfig}`);
   await new Promise<void>((resolve) => process.once("SIGTERM", () => resolve()));
 }
 await daemons.stop();

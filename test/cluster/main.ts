@@ -1,4 +1,4 @@
-// Verifies the router that the environment names, from beside it: the program of the image e2e, run by `skaffold verify`.
+// This program verifies the router that its environment names. `skaffold verify` runs it beside the router, from the image `e2e`.
 import { OperatorError, readConfig } from "@gr/runtime";
 import { z } from "zod";
 import { verifyRouter } from "./verify-router.ts";

@@ -1,5 +1,5 @@
-// What a cluster needs beside its node: names for services (CoreDNS), network policies that are enforced (kube-router, of
-// which the firewall alone runs), and a volume for who claims one.
+// This file adds the parts that a cluster needs beside its node. CoreDNS resolves the names of services, kube-router enforces the
+// network policies (only its firewall runs), and a volume waits for the claim of a pod.
 import { chmod, chown, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Daemons, run, until } from "./commands.ts";
@@ -28,7 +28,7 @@ export async function startNetwork(places: Places, daemons: Daemons): Promise<vo
   await daemons.during(kubectl(...wait));
 }
 
-/** A volume of the node's own disk, since nothing here makes volumes on demand. */
+/** Creates a volume on the node's own disk, because this cluster has no provisioner that creates volumes on demand. */
 export async function makeVolume(places: Places): Promise<void> {
   const path = join(places.state, "volume");
   await mkdir(path);

@@ -1,4 +1,4 @@
-// The node of a cluster for one run: containerd with runc, a routed way to each pod, kubelet and kube-proxy.
+// This file starts the node of a cluster for one run: containerd with runc, a route to each pod, kubelet and kube-proxy.
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Command, type Daemons, run, until } from "./commands.ts";
@@ -9,12 +9,12 @@ const START_SECONDS = 600;
 const CPU_SHARES = "8192";
 const SOCKET = "/run/containerd/containerd.sock";
 export const PAUSE_IMAGE = "localhost/pause:1";
-/** Under which name CNI and the first node's pods find theirs. */
+/** Range of the addresses of the first node's pods: the control plane reserves it, and CNI assigns its addresses. */
 const NODE_PODS = "10.244.0.0/24";
 
 const ctr = (...args: string[]): Command => ["ctr", `--address=${SOCKET}`, "--namespace=k8s.io", ...args];
 
-/** Starts containerd alone, so that images can be put in before anything asks for them. */
+/** Starts containerd alone, so that images can be imported before the kubelet requests them. */
 export async function startContainerd(places: Places, daemons: Daemons): Promise<void> {
   const config = join(places.state, "containerd.toml");
   await writeFile(config, containerdConfig(places));
@@ -25,21 +25,21 @@ export async function startContainerd(places: Places, daemons: Daemons): Promise
   await daemons.during(until("containerd", START_SECONDS, () => run(ctr("version"))));
 }
 
-/** @param archive as `docker save` makes it */
+/** Returns the command that imports images into containerd. @param archive output of `docker save` */
 export const importOf = (archive: string): Command => ctr("images", "import", "--all-platforms", archive);
 
 export async function importImages(archive: string): Promise<void> {
   await run(importOf(archive));
 }
 
-/** Joins the cluster. @returns when the node is ready */
+/** Adds the node to the cluster. Resolves when the node is ready. */
 export async function startNode(places: Places, daemons: Daemons): Promise<void> {
   const config = join(places.state, "kubelet.json");
   await writeFile(config, JSON.stringify(kubeletConfig(places)));
   for (const controller of await readdir("/sys/fs/cgroup")) {
     await mkdir(`/sys/fs/cgroup/${controller}${CGROUP}`, { recursive: true });
   }
-  // Together they would weigh as much as one process of the machine.
+  // Without this weight all pods together would get the processor time of one process of the machine.
   await writeFile(`/sys/fs/cgroup/cpu${CGROUP}/cpu.shares`, CPU_SHARES);
   daemons.start("kubelet", [
     join(places.programs, "kubelet"),
@@ -55,7 +55,7 @@ export async function startNode(places: Places, daemons: Daemons): Promise<void>
     `--hostname-override=${NODE_NAME}`,
     `--cluster-cidr=${POD_RANGE}`,
     "--proxy-mode=iptables",
-    // These are settings of the machine, and not of a namespace.
+    // Zero keeps these settings unchanged, because they belong to the machine and not to a namespace.
     "--conntrack-max-per-core=0",
     "--conntrack-tcp-timeout-established=0s",
     "--conntrack-tcp-timeout-close-wait=0s",
@@ -70,10 +70,13 @@ export async function startNode(places: Places, daemons: Daemons): Promise<void>
   await daemons.during(until("the node", START_SECONDS, ready));
 }
 
-/** Under it lie the control groups of all pods; taken away with the cluster. */
+/** Parent of the control groups of all pods, which is removed with the cluster. */
 export const CGROUP = "/generation-router-cluster";
 
-/** What goes between pods goes through the node's firewall, where policies are enforced; a bridge would pass it on by itself. */
+/**
+ * Network with a route to each pod. Packets between pods pass the node's firewall, which enforces the policies. A bridge would
+ * forward these packets past the firewall.
+ */
 const NETWORK = {
   cniVersion: "0.4.0",
   name: "pods",
@@ -98,7 +101,7 @@ disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshot
   address = "${SOCKET}"
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "${PAUSE_IMAGE}"
-  # The machine may not let us be spared when memory runs out.
+  # The machine may refuse a lower oom_score_adj, which spares a process if memory runs out.
   restrict_oom_score_adj = true
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "/usr/lib/cni"
@@ -124,7 +127,7 @@ const kubeletConfig = ({ state }: Places) => ({
     x509: { clientCAFile: join(state, "certificates", "authority.crt") },
   },
   authorization: { mode: "AlwaysAllow" },
-  // Images cannot be pulled a second time, and the disk is not the cluster's own.
+  // The kubelet must not delete images, which no registry can deliver again, nor evict pods because of a disk that others fill.
   imageGCHighThresholdPercent: 100,
   imageGCLowThresholdPercent: 99,
   evictionHard: {

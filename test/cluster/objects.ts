@@ -1,4 +1,4 @@
-// Whether a real API server accepts every object of every overlay, unknown fields and admission included.
+// This file checks that a real API server accepts every object of every overlay: it has no unknown field and passes admission.
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
@@ -11,7 +11,7 @@ interface Manifest {
   readonly metadata: { readonly name: string; readonly namespace?: string };
 }
 
-/** Whose definitions the operators of a cluster bring, which is not here. */
+/** APIs that Kubernetes operators define. This cluster has no operators, so their objects are not checked. */
 const OF_OPERATORS = new Set([
   "external-secrets.io/v1",
   "gateway.networking.k8s.io/v1",
@@ -19,7 +19,7 @@ const OF_OPERATORS = new Set([
   "postgresql.cnpg.io/v1",
 ]);
 
-/** @returns how many were accepted @throws Error with what the server said of the first overlay that it refuses */
+/** @returns the number of accepted objects of each overlay @throws Error with the server's message for the first refused one */
 export async function acceptEveryObject(places: Places): Promise<string> {
   const kubectl = kubectlOf(places);
   const counts: string[] = [];
@@ -28,14 +28,14 @@ export async function acceptEveryObject(places: Places): Promise<string> {
       await kubectl("kustomize", join(ROOT, "deploy", "overlays", overlay)),
     ).map((document) => document.toJS() as Manifest);
     const known = manifests.filter(({ apiVersion }) => !OF_OPERATORS.has(apiVersion));
-    // What lies in a namespace is refused where there is none.
+    // The server refuses an object in a namespace that does not exist.
     const namespaces = known.filter(({ kind }) => kind === "Namespace");
     await kubectl.given(listOf(namespaces), "apply", "--server-side", "--validate=strict", "-f", "-");
     const dry = ["--dry-run=server", "--server-side", "--validate=strict", "--warnings-as-errors", "-f", "-"];
     await kubectl.given(listOf(known), "apply", ...dry);
     for (const { metadata } of namespaces)
       await kubectl("delete", "namespace", metadata.name, "--wait=false");
-    counts.push(`${overlay} ${known.length} (${manifests.length - known.length} of operators not)`);
+    counts.push(`${overlay} ${known.length} (${manifests.length - known.length} of operators unchecked)`);
   }
   return `accepted: ${counts.join(", ")}`;
 }

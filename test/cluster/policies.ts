@@ -1,5 +1,5 @@
-// Whether the network policies are enforced as they are written: from the place of a pod of each service, every port of every
-// service is tried. Those that its module needs must be open, all others closed.
+// This file checks that the cluster enforces the network policies as they are written. It tries every port of every service from
+// the network of a pod of each service. The ports that its module needs must be open, all others closed.
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { routerModules } from "@gr/all-in-one";
@@ -10,7 +10,7 @@ import type { Places } from "./layout.ts";
 import { allEdges, type Edge, sayEdge, wantedEdges } from "./service-edges.ts";
 
 const NETWORKS = "/run/netns";
-/** A new pod's rules come some moments after its start. */
+/** Longest wait for the rules of a new pod, which the firewall adds some moments after its start. */
 const SECONDS = 300;
 const CONNECT = join(import.meta.dirname, "connect.ts");
 
@@ -22,24 +22,24 @@ interface Pod {
   readonly status: { readonly podIP?: string };
 }
 
-/** @returns how many are open and closed @throws Error that names those that are not as they should be */
+/** @returns the numbers of open and closed edges @throws Error that names each edge in the wrong state */
 export async function tryEveryEdge(places: Places): Promise<string> {
   const wanted = new Set(wantedEdges(routerModules).map(sayEdge));
   const edges = allEdges(routerModules);
   const addresses = await addressesOfPods(places);
   const networks = await networksByAddress();
-  // A closed port would look like an enforced policy; the node itself may reach all of them.
+  // The node may reach all ports, so it shows that each service listens. A port without a listener would look like a closed one.
   await until("every port from the node", SECONDS, async () => {
     const targets = edges.map(({ to, port }) => `${targetOf(addresses, to)}:${port}`);
     const open = await openFrom([], targets);
     const silent = edges.filter((_, at) => !open.has(targets[at] ?? ""));
-    if (silent.length > 0) throw new Error(`nobody listens: ${silent.map(sayEdge).join(", ")}`);
+    if (silent.length > 0) throw new Error(`no listener: ${silent.map(sayEdge).join(", ")}`);
   });
   await until("the network policies", SECONDS, async () => {
     const wrong: string[] = [];
     for (const [from, own] of Map.groupBy(edges, (edge) => edge.from)) {
       const network = networks.get(sourceOf(addresses, from));
-      if (network === undefined) throw new Error(`${from} has no network`);
+      if (network === undefined) throw new Error(`the pod of ${from} has no network`);
       const targets = own.map(({ to, port }) => `${targetOf(addresses, to)}:${port}`);
       const open = await openFrom(["nsenter", `--net=${network}`], targets);
       wrong.push(
@@ -56,7 +56,7 @@ export async function tryEveryEdge(places: Places): Promise<string> {
 const sayIs = (wanted: ReadonlySet<string>) => (edge: Edge) =>
   `${sayEdge(edge)} is ${wanted.has(sayEdge(edge)) ? "closed" : "open"}`;
 
-/** @returns of each service the addresses of its pods, in one order */
+/** @returns the addresses of the pods of each service, sorted */
 async function addressesOfPods(places: Places): Promise<ReadonlyMap<string, readonly string[]>> {
   const words = ["-l", "app.kubernetes.io/component=service", "--namespace", NAMESPACE, "-o", "json"];
   const { items } = JSON.parse(await kubectlOf(places)("get", "pod", ...words)) as { items: Pod[] };
@@ -67,7 +67,7 @@ async function addressesOfPods(places: Places): Promise<ReadonlyMap<string, read
   );
 }
 
-/** One pod calls and another one is called, so that a service's way to its own kind is tried, too. */
+/** The first pod of a service calls, and the second listens, so that a connection between pods of one service is tried, too. */
 const sourceOf = (addresses: ReadonlyMap<string, readonly string[]>, name: string) =>
   addresses.get(name)?.at(0) ?? "";
 function targetOf(addresses: ReadonlyMap<string, readonly string[]>, name: string): string {
@@ -76,7 +76,7 @@ function targetOf(addresses: ReadonlyMap<string, readonly string[]>, name: strin
   return address;
 }
 
-/** @returns the file of each pod's network, by the pod's address */
+/** @returns the path of each pod's network namespace, by the pod's address */
 async function networksByAddress(): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>();
   for (const name of await readdir(NETWORKS)) {
@@ -88,7 +88,7 @@ async function networksByAddress(): Promise<ReadonlyMap<string, string>> {
   return found;
 }
 
-/** @returns those that a connection came about to */
+/** @returns the targets that accepted a connection */
 async function openFrom(before: readonly string[], targets: readonly string[]): Promise<ReadonlySet<string>> {
   const command = [...before, process.execPath, CONNECT, ...new Set(targets)];
   return new Set(JSON.parse(await run(command as unknown as Command)) as string[]);

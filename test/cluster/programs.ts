@@ -1,4 +1,5 @@
-// The programs of a cluster, from Go's module proxy and from Debian; built once for each state of their modules.
+// This file owns the programs of a cluster. It builds those from Go's module proxy once for each state of their modules, and
+// requires the others from Debian.
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rename, stat, symlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,16 +7,16 @@ import { type Command, run } from "./commands.ts";
 import { CACHE } from "./layout.ts";
 
 interface Build {
-  /** The folder of its Go module, beside this file. */
+  /** Folder of the Go module, beside this file. */
   readonly module: string;
   readonly pkg: string;
-  /** Of the text of go.mod; what the linker writes into it. */
+  /** Returns the linker's flags for values in the program. @param requirements text of go.mod */
   flags?(requirements: string): string;
 }
 
 const SKAFFOLD = "github.com/GoogleContainerTools/skaffold/v2";
 const KUBE_ROUTER = "github.com/cloudnativelabs/kube-router/v2";
-/** Modules of their own for those whose requirements do not go together. */
+/** Programs that are built. Those with conflicting requirements have a module each. */
 const BUILDS: Readonly<Record<string, Build>> = {
   kubernetes: { module: "programs", pkg: "./kubernetes", flags: versionOfKubernetes },
   etcd: { module: "programs", pkg: "./etcd" },
@@ -24,7 +25,7 @@ const BUILDS: Readonly<Record<string, Build>> = {
   "kube-router": { module: "kube-router", pkg: `${KUBE_ROUTER}/cmd/kube-router` },
   skaffold: { module: "skaffold", pkg: `${SKAFFOLD}/cmd/skaffold` },
 };
-/** Names that Kubernetes' one binary is told apart by. */
+/** Names of the one binary of Kubernetes, which runs as the program of the name that it is called by. */
 const ALIASES = [
   "kube-apiserver",
   "kube-controller-manager",
@@ -34,7 +35,7 @@ const ALIASES = [
   "kubectl",
 ];
 
-/** From Debian's packages, each by a program that it brings. */
+/** Packages of Debian, by a program of each. */
 const DEBIAN: Readonly<Record<string, string>> = {
   containerd: "containerd",
   runc: "runc",
@@ -47,7 +48,7 @@ const DEBIAN: Readonly<Record<string, string>> = {
   mmdebstrap: "mmdebstrap",
 };
 
-/** @throws Error that names the packages that are missing */
+/** @throws Error with the command that installs the missing packages */
 export async function requireDebian(): Promise<void> {
   const missing: string[] = [];
   for (const [program, name] of Object.entries(DEBIAN)) {
@@ -59,7 +60,7 @@ export async function requireDebian(): Promise<void> {
     );
 }
 
-/** Builds those that are not in the cache, and puts links to all of them into the folder. */
+/** Builds the programs that are not in the cache, and links all programs into the folder `into`. */
 export async function linkPrograms(
   into: string,
   say: (line: string) => void,
@@ -83,10 +84,10 @@ async function builtProgram(
   const folder = join(CACHE, "programs", `${build.module}-${await digestOf(source)}`);
   const file = join(folder, name);
   if (await exists(file)) return file;
-  say(`building ${name}, which takes a while the first time`);
+  say(`building ${name}; only the first build of a version is slow`);
   await mkdir(folder, { recursive: true });
   const flags = `-s -w ${build.flags?.(await readFile(join(source, "go.mod"), "utf8")) ?? ""}`;
-  // A machine that has other work to do does it first.
+  // Other work of the machine has priority.
   const go: Command = ["nice", "-n", "19", "go", "build", "-trimpath", "-ldflags", flags];
   await run([...go, "-o", `${file}.new`, build.pkg], {
     cwd: source,
@@ -104,7 +105,7 @@ export async function kubernetesVersion(): Promise<string> {
   return KUBERNETES.exec(requirements)?.[1] ?? "unknown";
 }
 
-/** As Kubernetes' own build says which version it is; a server that does not know refuses to be asked. */
+/** Returns flags that set the version, as Kubernetes' own build does. A server without a version refuses requests. */
 function versionOfKubernetes(requirements: string): string {
   const [, version, major, minor] = KUBERNETES.exec(requirements) ?? [];
   const at = "k8s.io/component-base/version.git";

@@ -1,6 +1,6 @@
-// `npm run test:cluster`: a Kubernetes cluster of one node that lives for this run, with the router in it. `-- objects` ends
-// after that step; `-- --if-changed` runs it only if what it covers is not as when it last passed (verified.json). Needs root
-// on Linux, Go and packages of Debian, and leaves nothing behind but a cache of what it built.
+// `npm run test:cluster` runs a Kubernetes cluster of one node, with the router in it. The cluster ends with this run.
+// `-- objects` ends after that step; `-- --if-changed` runs only if the covered files have changed since the last passed run
+// (verified.json). It needs root on Linux, Go and packages of Debian. Only a cache of its builds stays on the machine.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ const say = (line: string) => process.stdout.write(`      ${line}\n`);
 const told = new AbortController();
 process.once("SIGTERM", () => told.abort());
 
-/** @returns the exit code */
+/** Builds the programs, and runs the cluster test in namespaces. @returns its exit code */
 async function runCluster(state: string): Promise<number> {
   const programs = join(state, "programs");
   await linkPrograms(programs, say, told.signal);
@@ -30,7 +30,7 @@ try {
   if (ifChanged) process.stdout.write(`${sentence}\n`);
   if (!ifChanged || !same) {
     if (process.getuid?.() !== 0)
-      throw new Error("a cluster needs root: it makes namespaces and control groups.");
+      throw new Error("the cluster needs root, because it creates namespaces and control groups.");
     await requireDebian();
     state = await mkdtemp(join(tmpdir(), "cluster-"));
     process.exitCode = await runCluster(state);
@@ -40,6 +40,7 @@ try {
   process.stderr.write(`FAILED  ${(error as Error).message}\n`);
   process.exitCode = 1;
 } finally {
-  if (told.signal.aborted) process.stderr.write("FAILED  it was told to end before it had come to its end\n");
+  if (told.signal.aborted)
+    process.stderr.write("FAILED  SIGTERM ended the cluster test before its last step\n");
   if (state !== undefined) await rm(state, { recursive: true, force: true });
 }

@@ -1,4 +1,5 @@
-// Who may talk to whom: the edges among the services, as their modules' `needs` say, and the ports that each has.
+// This file owns the allowed connections between services: the edges that the `needs` of their modules declare, and the ports
+// of each service.
 import type { Module } from "@gr/runtime";
 
 export interface Edge {
@@ -7,18 +8,18 @@ export interface Edge {
   readonly port: number;
 }
 
-/** Of the public API. */
+/** Port of the public API. */
 const PUBLIC = 8080;
-/** What the gateway forwards to. */
+/** Port that the gateway forwards requests to. */
 const INTERNAL = 8081;
 const RPC = 8082;
 const GATEWAY = "gateway";
 
-/** The ports that a pod of the service listens on. */
+/** Returns the ports that a pod of the service listens on. */
 export const portsOf = (name: string): readonly number[] =>
   name === GATEWAY ? [PUBLIC, INTERNAL] : [INTERNAL, RPC];
 
-/** The gateway forwards to all that it needs, and asks keys; everyone else only calls. */
+/** Returns the allowed edges. The gateway forwards to each service that it needs, and calls keys; all others only call RPCs. */
 export function wantedEdges(modules: readonly Module[]): Edge[] {
   return modules.flatMap(({ name, needs }) =>
     needs.flatMap((to) => {
@@ -28,7 +29,7 @@ export function wantedEdges(modules: readonly Module[]): Edge[] {
   );
 }
 
-/** Every way from a service to a port of a service, its own kind included. */
+/** Returns an edge from each service to each port of each service, its own included. */
 export function allEdges(modules: readonly Module[]): Edge[] {
   const names = modules.map(({ name }) => name);
   return names.flatMap((from) =>

@@ -1,4 +1,4 @@
-// What the record of the cluster test depends on: the files that it covers, as git sees them, and nothing else.
+// The record of the cluster test depends on the covered files, as git sees them, and on nothing else.
 import { execFileSync } from "node:child_process";
 import {
   appendFileSync,
@@ -65,7 +65,7 @@ describe("the digest stays with", () => {
     ],
     ["a change elsewhere", (root) => appendFileSync(join(root, "source.ts"), "// more\n"), []],
     [
-      "a change of what is excluded",
+      "a change of an excluded file",
       (root) => appendFileSync(join(root, "deploy", "README.md"), "more\n"),
       [],
     ],
@@ -104,14 +104,14 @@ describe("the digest is another after", () => {
   });
 });
 
-test("files that git does not know are named", async () => {
+test("untracked files are named", async () => {
   const root = clone();
   writeFileSync(join(root, "deploy", "b.yaml"), "kind: B\n");
   writeFileSync(join(root, "other.yaml"), "kind: B\n");
   expect((await coveredFiles(root, COVERED)).unknown).toEqual(["deploy/b.yaml"]);
 });
 
-test("a run is asked for unless one passed with the same files", () => {
+test("a run is required unless one passed with the same files", () => {
   const passed: Verified = { passed: "", date: "2026-11-23", node: "26", kubernetes: "1.34.1", digest: "a" };
   expect(compare("a", passed)).toMatchObject({ same: true });
   expect(compare("b", passed)).toMatchObject({ same: false });

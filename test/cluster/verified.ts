@@ -1,5 +1,5 @@
-// For which state of the files that it covers `npm run test:cluster` has passed: `verified.json`, which a whole run writes
-// and which is committed. CI runs the cluster where these files are others (`--if-changed`).
+// This file owns `verified.json`, the record of the covered files with which `npm run test:cluster` last passed. A whole run
+// writes the record, and a commit keeps it. CI runs the cluster if these files differ from the record (`--if-changed`).
 import { createHash } from "node:crypto";
 import { copyFile, mkdtemp, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,8 +10,8 @@ import { kubernetesVersion } from "./programs.ts";
 
 const RECORD = "test/cluster/verified.json";
 /**
- * What a cluster shows and no other test does: manifests, how images are built and started, and this test itself. Not the
- * sources of services, which all other tests are for. As git's pathspecs.
+ * Files that only a cluster can test: manifests, the build and the start of images, and this test itself. The sources of
+ * services are absent, because all other tests test them. The entries are git's pathspecs.
  */
 export const COVERED: readonly string[] = [
   "deploy",
@@ -42,31 +42,31 @@ export interface Verified {
   readonly digest: string;
 }
 
-/** The files that count, as git sees them now. */
+/** Covered files, as git sees them now. */
 export interface CoveredFiles {
   readonly digest: string;
   readonly paths: readonly string[];
-  /** Files beside them that git does not know: they were part of a run, and are not of the digest. */
+  /** Untracked files beside them: they are part of a run, but not of the digest. */
   readonly unknown: readonly string[];
 }
 
 /**
- * Of what stands in the work tree of the files that git knows, committed or not: their paths, modes and contents as git would
- * store them, so that neither the place of a checkout nor its line endings count.
+ * Returns the covered files of the work tree that git tracks, committed or not. The digest is of their paths, modes and contents
+ * as git would store them. So neither the place of a checkout nor its line endings change the digest.
  */
 export async function coveredFiles(root = ROOT, covered = COVERED): Promise<CoveredFiles> {
   const draft = await mkdtemp(join(tmpdir(), "covered-"));
   try {
     const git = (words: readonly string[], env: NodeJS.ProcessEnv = {}) =>
       run(["git", ...words] as unknown as Command, { cwd: root, env: { ...process.env, ...env } });
-    // The changes go into an index and a store of their own, so that the checkout's stay as they are.
+    // git writes the changes into a separate index and object store, so that those of the checkout stay unchanged.
     const index = join(draft, "index");
     const paths = (await git(["rev-parse", "--git-path", "index", "--git-path", "objects"]))
       .trim()
       .split("\n");
     const [given, objects] = paths.map((path) => resolve(root, path)) as [string, string];
     await copyFile(given, index);
-    // Older than every file, so that git looks into the files and not at their times.
+    // The index is older than every file, so that git compares contents and not times.
     await utimes(index, 1, 1);
     const apart = {
       GIT_INDEX_FILE: index,
@@ -88,7 +88,7 @@ export async function coveredFiles(root = ROOT, covered = COVERED): Promise<Cove
   }
 }
 
-/** @returns whether a cluster has passed with these files, and a sentence that says so */
+/** @returns `same` if a cluster has passed with these files, and a sentence with the result */
 export function compare(now: string, verified: Verified | undefined): { same: boolean; sentence: string } {
   if (verified === undefined) {
     return { same: false, sentence: `no run of the cluster test is recorded in ${RECORD}` };
@@ -99,8 +99,8 @@ export function compare(now: string, verified: Verified | undefined): { same: bo
   return {
     same,
     sentence: same
-      ? `the cluster test is not run: what it covers is as when ${when}`
-      : `what the cluster test covers has changed since ${when}`,
+      ? `the cluster test does not run: its covered files are unchanged since ${when}`
+      : `the covered files of the cluster test have changed since ${when}`,
   };
 }
 
@@ -112,14 +112,14 @@ export async function lastVerified(root = ROOT): Promise<Verified | undefined> {
 }
 
 /**
- * Writes down that a whole run has passed, unless it is not certain with which files.
- * @param before of the time when it began @returns a sentence that says what came of it
+ * Records that a whole run has passed, if the files of the run are certain.
+ * @param before covered files at the start of the run @returns a sentence with the result
  */
 export async function recordRun(before: CoveredFiles): Promise<string> {
   const { digest, unknown } = await coveredFiles();
-  if (digest !== before.digest) return "not recorded: files that it covers were changed while it ran";
+  if (digest !== before.digest) return "not recorded: covered files changed during the run";
   if (unknown.length > 0)
-    return `not recorded: git does not know ${unknown.join(", ")}; add them and run it again`;
+    return `not recorded: git does not track ${unknown.join(", ")}; add these files and repeat the run`;
   const verified: Verified = {
     passed: "npm run test:cluster, from its first step to its last",
     date: new Date().toISOString().slice(0, 10),
@@ -128,5 +128,5 @@ export async function recordRun(before: CoveredFiles): Promise<string> {
     digest,
   };
   await writeFile(join(ROOT, RECORD), `${JSON.stringify(verified, null, 2)}\n`);
-  return `recorded in ${RECORD}; commit it with what it covers`;
+  return `recorded in ${RECORD}; commit it with the covered files`;
 }

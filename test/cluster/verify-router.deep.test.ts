@@ -1,4 +1,4 @@
-// The program that verifies a router in a cluster finds nothing wrong with one that is right.
+// The program that verifies a router in a cluster finds no fault in a correct router.
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { type AddressInfo, connect, createServer } from "node:net";
@@ -15,7 +15,7 @@ afterAll(async () => {
   await router?.dispose();
 });
 
-/** As the network of a pod that is new: who calls is cut off, the first times. @returns where it is, and how to end it */
+/** Starts a proxy that cuts off its first callers, like the network of a new pod. @returns its URL, end, and count of calls */
 async function shutAtFirst(url: string, times: number) {
   let calls = 0;
   const front = createServer((caller) => {

@@ -1,5 +1,5 @@
-// Whether a router that runs somewhere does its work: an account's way from its first credit to a closed key, with every
-// charge counted, then the books. Against the sandbox's models, so it costs nothing.
+// This file verifies that a running router does its work. It uses a new account from the first credit to the deleted key, counts
+// every charge, and then verifies the books. All requests are for the sandbox's models, so they cost nothing.
 import { randomUUID } from "node:crypto";
 import { chargeOf, creditsOf, formatCredits, parsePicoUsd } from "@gr/money";
 import { ServiceError } from "@gr/proto";
@@ -9,7 +9,7 @@ import { createRemoteTransport, createServiceClient, systemClock } from "@gr/run
 import { until } from "./commands.ts";
 
 export interface RouterPlace {
-  /** Of its public API. */
+  /** Address of the public API. */
   readonly baseUrl: string;
   readonly keysRpcUrl: string;
   readonly billingRpcUrl: string;
@@ -19,10 +19,10 @@ export interface RouterPlace {
 const DEPOSIT = creditsOf("1");
 const MESSAGES = [{ role: "user", content: "Tell me about lighthouses." }];
 const VERIFY_TIMEOUT_MS = 60_000;
-/** How long a new pod may be shut off: its network policies open its ways some moments after it has started. */
+/** Longest wait for a new pod: its network policies allow its connections only some moments after its start. */
 const ANSWER_SECONDS = 300;
 
-/** @param say is told each step that has gone well. @throws Error at the first that has not */
+/** @param say receives a sentence for each passed step. @throws Error at the first failed step */
 export async function verifyRouter(place: RouterPlace, say: (step: string) => void): Promise<void> {
   const { keysRpcUrl, billingRpcUrl, secret } = place;
   const keys = createServiceClient(
@@ -33,7 +33,7 @@ export async function verifyRouter(place: RouterPlace, say: (step: string) => vo
   const toBilling = createRemoteTransport(billingRpcUrl, secret, systemClock);
   const billing = createServiceClient(BillingService, "billing", toBilling);
 
-  // Nobody's account: whatever they say of it, they answer.
+  // No customer has this account, but every answer about it shows that the service is reachable.
   const nobody = { accountId: randomUUID() };
   await Promise.all([
     untilAnswered("the keys service", () => keys.listKeys(nobody)),
@@ -47,7 +47,7 @@ export async function verifyRouter(place: RouterPlace, say: (step: string) => vo
   const key = await keys.mintKey({ accountId, name: "verification", kind: KeyKind.NORMAL });
   const api = new Api(place.baseUrl, key.secret);
   check(await api.credits(), DEPOSIT, "the credit of a new account");
-  say("an account, its credit and a key were made");
+  say("an account, its credit and a key exist");
 
   const image = await api.post("/v1/compat/images/generations", {
     model: "sandbox/image",
@@ -57,28 +57,32 @@ export async function verifyRouter(place: RouterPlace, say: (step: string) => vo
   const picture = await api.get(new URL(data[0]?.url ?? "").pathname);
   check(picture.headers.get("content-type"), "image/webp", "the type of a hosted picture");
   await picture.arrayBuffer();
-  say("an image was made and is hosted");
+  say("the router generated an image and hosts it");
 
   const chat = await api.post("/v1/compat/chat/completions", { model: "sandbox/chat", messages: MESSAGES });
   const { cost: chatCost } = (await chat.json()) as { cost: number };
   const body = { model: "sandbox/chat", messages: MESSAGES, stream: true };
   const streamCost = costOfStream(await (await api.post("/v1/compat/chat/completions", body)).text());
-  say("a completion and a stream came to their ends");
+  say("a completion and a stream ended whole");
 
   const charged = creditsOf(String(imageCost)) + creditsOf(String(chatCost)) + streamCost;
   check(await api.credits(), DEPOSIT - charged, "the credit after three requests");
-  say(`the account has paid ${formatCredits(charged)} USD, as its answers said`);
+  say(`the account paid ${formatCredits(charged)} USD, the costs in its answers`);
 
   await keys.deleteKey({ accountId, keyId: key.key?.keyId ?? "", kind: KeyKind.NORMAL });
   check((await api.send("POST", "/v1/auth/test")).status, 401, "the status for a deleted key");
-  say("a deleted key is refused");
+  say("the router refuses the deleted key");
 
   const { differences, accounts } = await billing.verifyLedger({}, { timeoutMs: VERIFY_TIMEOUT_MS });
   check(differences.length, 0, "the differences in the ledger");
-  say(`the ledger is right, accounts: ${accounts}`);
+  say(`the ledger has no differences, accounts: ${accounts}`);
 }
 
-/** @param call throws when nobody answers, or what the other side answered @throws Error when nobody answers for long */
+/**
+ * Waits until the service answers; a refusal is an answer.
+ * @param call throws the refusal of the service, or another error without an answer
+ * @throws Error without an answer within ANSWER_SECONDS
+ */
 async function untilAnswered(who: string, call: () => Promise<unknown>): Promise<void> {
   await until(`an answer of ${who}`, ANSWER_SECONDS, () =>
     call().catch((error: unknown) => {
@@ -96,7 +100,7 @@ function costOfStream(text: string): bigint {
     .map((line) => (JSON.parse(line.slice(6)) as { usage?: { cost?: number } }).usage?.cost)
     .filter((cost) => cost !== undefined);
   const cost = parsePicoUsd(costs.at(-1) ?? Number.NaN);
-  if (cost === undefined) throw new Error("the stream did not say what it cost");
+  if (cost === undefined) throw new Error("the stream reported no cost");
   return chargeOf(cost);
 }
 
@@ -140,8 +144,7 @@ class Api {
 
   async #successful(method: string, path: string, body?: unknown): Promise<Response> {
     const answer = await this.send(method, path, body);
-    if (!answer.ok)
-      throw new Error(`${method} ${path} was answered ${answer.status}: ${await answer.text()}`);
+    if (!answer.ok) throw new Error(`${method} ${path} returned ${answer.status}: ${await answer.text()}`);
     return answer;
   }
 }

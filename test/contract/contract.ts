@@ -10,13 +10,13 @@ import type { Router } from "../e2e/topology.ts";
 
 /** Results of one API in a client. */
 interface ApiReport {
-  /** The answer to "Is the sea blue?". */
+  /** The answer to `Is the sea blue?`. */
   readonly text: string;
   /** The same, streamed: its pieces. */
   readonly pieces: readonly string[];
-  /** The call for "What is the weather like in Paris today?", and the answer after the tool's result. */
+  /** The call for `What is the weather like in Paris today?`, and the answer after the tool's result. */
   readonly tool: { readonly name: string; readonly arguments: unknown; readonly answer: string };
-  /** The answer to "Meet Jane, who is 54." with the schema of a person. */
+  /** The answer to `Meet Jane, who is 54.` with the schema of a person. */
   readonly structured: unknown;
   /** The answer about the picture. */
   readonly vision: string;

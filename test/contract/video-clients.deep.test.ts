@@ -1,4 +1,4 @@
-// The official client for Python makes videos as jobs, unchanged.
+// The official client for Python creates videos as jobs, unchanged.
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, test } from "@jest/globals";
 import { type Router, startRouter } from "../e2e/topology.ts";

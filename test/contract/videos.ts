@@ -1,4 +1,4 @@
-// Expected results of each client that knows videos as jobs, and their cost: 0.06 USD for each second of a delivered video.
+// Expected results of each client that supports videos as jobs, and their cost: 0.06 USD for each second of a delivered video.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { until } from "@gr/testing";

@@ -1,4 +1,4 @@
-# What the official image does before it starts the server: makes the database on an empty volume.
+# Like the official image, this script creates the database on an empty volume before it starts the server.
 set -eu
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
   password=$(mktemp)
