@@ -134,9 +134,7 @@ function factsOf(victim: Victim, quiet: Experience, attacked: Experience, after:
     "p99 ms": [...both(({ p99 }) => p99), ratio("p99")],
     "longest delay ms": both(({ loop }) => loop.delayMs),
     "longest turn ms": both(({ loop }) => loop.turnMs),
-    "MB before, peak, after": [quiet.loop.lastBytes, attacked.loop.mostBytes, after.lastBytes].map(
-      megabytes,
-    ),
+    "MB before, peak, after": [quiet.loop.lastBytes, attacked.loop.mostBytes, after.lastBytes].map(megabytes),
   };
 }
 
