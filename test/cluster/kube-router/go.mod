@@ -1,12 +1,12 @@
-// The firewall of a cluster that lives for one test: it enforces network policies. No `go mod tidy` here: it would take other
-// versions than kube-router's own, for the sake of its tests.
+// This module has the firewall of a cluster for one test, which enforces network policies. Never run `go mod tidy` here: it would
+// select other versions than kube-router's own, because of the tests of its packages.
 module generation-router/test/cluster/kube-router
 
 go 1.24.0
 
 tool github.com/cloudnativelabs/kube-router/v2/cmd/kube-router
 
-// The module proxy has this version under the name of those who keep k3s.
+// The module proxy has this version under the name of the maintainers of k3s.
 replace github.com/cloudnativelabs/kube-router/v2 => github.com/k3s-io/kube-router/v2 v2.2.1
 
 require github.com/cloudnativelabs/kube-router/v2 v2.2.1

@@ -1,4 +1,4 @@
-// The programs of a cluster that lives for one test, from the module proxy. `go mod tidy` here, after a change.
+// This module has the programs of a cluster for one test, from the module proxy. After a change, run `go mod tidy` here.
 module generation-router/test/cluster/programs
 
 go 1.24.0

@@ -1,5 +1,6 @@
-// What puts the router into a cluster that lives for one test. The rest is its own go.mod, so that it is built as its authors do:
-// a new version brings a new one. No `go mod tidy` here: it would take other versions.
+// This module has skaffold, which deploys the router into a cluster for one test. All other lines are skaffold's own go.mod, so
+// that the build is that of its authors: a new version of skaffold has a new go.mod. Never run `go mod tidy` here: it would select
+// other versions.
 module generation-router/test/cluster/skaffold
 
 go 1.26.4

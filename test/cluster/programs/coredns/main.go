@@ -1,4 +1,4 @@
-// CoreDNS with the plugins that a cluster's Corefile names, and no others.
+// This program is CoreDNS with the plugins that a cluster's Corefile names, and no others.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// etcd, as its authors make it.
+// This program is etcd, as its authors build it.
 package main
 
 import (

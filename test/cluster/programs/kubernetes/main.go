@@ -1,4 +1,4 @@
-// Kubernetes' programs in one binary, told apart by the name that it is called by: they are linked once, not six times.
+// This binary has six programs of Kubernetes, and runs the one that it is called as. So the linker runs once, not six times.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// What keeps a pod's namespaces open: it waits to be told to end.
+// This program keeps a pod's namespaces open: it waits for the signal to end.
 package main
 
 import (
