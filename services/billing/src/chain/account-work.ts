@@ -12,7 +12,6 @@ import {
   type Terms,
   takeBack,
 } from "@gr/ledger";
-import { timeOf } from "../mirror/spend-mirror.ts";
 import { type CachedAccount, noteStep } from "./cached-account.ts";
 import type { ChainOperation } from "./chain-operation.ts";
 import type { ClaimRow, KeptAnswerRow } from "./claim-store.ts";
@@ -160,4 +159,12 @@ export class AccountWork {
     });
     return named.filter((id) => findHold(this.account, id) === undefined && !this.absentHolds.has(id));
   }
+}
+
+const UUID_V7 = /^([0-9a-f]{8})-([0-9a-f]{4})-7/;
+
+/** @returns Unix milliseconds of a UUID of version 7; undefined for other ids */
+function timeOf(id: Id): bigint | undefined {
+  const parts = UUID_V7.exec(id);
+  return parts === null ? undefined : BigInt(`0x${parts[1]}${parts[2]}`);
 }

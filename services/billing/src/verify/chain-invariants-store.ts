@@ -1,7 +1,7 @@
 // Chain invariants own an independent proof of the ledger: window functions over the rows, without the code that decides or applies
 // steps. Buckets are proved in slices, each in a snapshot of its own, so no snapshot is open for long.
 import { inTransaction, type Pool, type PoolClient } from "@gr/runtime";
-import type { Difference, LedgerReport } from "./ledger-invariants-store.ts";
+import type { Difference, LedgerReport } from "./ledger-report.ts";
 
 /** Rows of one slice, approximately. */
 const SLICE_ROWS = 500_000;
