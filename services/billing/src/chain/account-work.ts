@@ -12,7 +12,6 @@ import {
   type Terms,
   takeBack,
 } from "@gr/ledger";
-import { timeOf } from "../mirror/spend-mirror.ts";
 import { type CachedAccount, noteStep } from "./cached-account.ts";
 import type { ChainOperation } from "./chain-operation.ts";
 import type { ClaimRow, KeptAnswerRow } from "./claim-store.ts";
@@ -59,17 +58,13 @@ export class AccountWork {
     return [decision.missing.hold, ...this.#unknownHolds()];
   }
 
-  /**
-   * A key without an owner in memory counts as free while a place with it is decided: the statement refuses a used key. A
-   * refused place writes nothing, so its key has to be read.
-   * @returns keys that count as free without a proof
-   */
-  unprovenKeys(): string[] {
+  /** @returns keys of new places whose owners memory lacks */
+  unreadKeys(): string[] {
     return this.#undecided().flatMap(({ operation }) => {
       if (operation.kind !== "place" || operation.claim === undefined) return [];
       const { key } = operation.claim;
-      const isAnswered = findHold(this.account, operation.holdId) !== undefined;
-      return isAnswered || this.cached.claims.has(key) ? [] : [key];
+      const isKnown = findHold(this.account, operation.holdId) !== undefined;
+      return isKnown || this.cached.claims.has(key) ? [] : [key];
     });
   }
 
@@ -164,4 +159,12 @@ export class AccountWork {
     });
     return named.filter((id) => findHold(this.account, id) === undefined && !this.absentHolds.has(id));
   }
+}
+
+const UUID_V7 = /^([0-9a-f]{8})-([0-9a-f]{4})-7/;
+
+/** @returns Unix milliseconds of a UUID of version 7; undefined for other ids */
+function timeOf(id: Id): bigint | undefined {
+  const parts = UUID_V7.exec(id);
+  return parts === null ? undefined : BigInt(`0x${parts[1]}${parts[2]}`);
 }

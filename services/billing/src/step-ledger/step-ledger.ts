@@ -1,29 +1,27 @@
 // Step ledger owns billing's services over the chain of steps: the same services as over today's tables, by the same names.
 import type { Id, Outcome } from "@gr/ledger";
 import type { Clock, Logger, Pool } from "@gr/runtime";
-import type { AccountStore } from "../accounts/account-store.ts";
-import type { AdjustmentStore } from "../accounts/adjustment-store.ts";
-import type { CheckSpender } from "../accounts/check-spender.ts";
+import type { AccountStore, AdjustmentStore } from "../accounts/accounts.ts";
 import { ChainConnection } from "../chain/chain-connection.ts";
 import type { ChainOperation } from "../chain/chain-operation.ts";
-import type { AnswerStore, AnswerToKeep } from "../claims/answer-store.ts";
-import type { ClaimingSpender } from "../claims/claim-store.ts";
+import type { AnswerStore, AnswerToKeep, CheckSpender, ClaimingSpender } from "../claims/claims.ts";
+import { sweepClaims } from "../follower/claim-sweep-store.ts";
 import { Follower } from "../follower/follower.ts";
 import { openHoldsReader } from "../follower/open-hold-store.ts";
 import { sumsReader } from "../follower/sums-store.ts";
-import type { HoldStore } from "../holds/hold-store.ts";
+import type { HoldStore } from "../holds/hold.ts";
 import { AccountReader } from "../reads/account-reader.ts";
 import { createDryRuns } from "../reads/dry-runs.ts";
 import { createHoldReads } from "../reads/hold-reads.ts";
 import { readKeptAnswer } from "../reads/kept-answer-store.ts";
 import { createReportReads } from "../reads/report-reads-store.ts";
-import type { ReportStore } from "../reports/report-store.ts";
+import type { ReportStore } from "../reports/report.ts";
 import { invalid } from "../rpc/field-rules.ts";
 import { verifyChains } from "../verify/chain-invariants-store.ts";
-import type { LedgerReport } from "../verify/ledger-invariants-store.ts";
+import type { LedgerReport } from "../verify/ledger-report.ts";
 import { LedgerWriter } from "../writer/ledger-writer.ts";
 import type { Operation } from "../writer/operation.ts";
-import type { Posted } from "../writer/post-store.ts";
+import type { OperationWriter, Posted } from "../writer/posted.ts";
 import { chainOperationOf, claimOf, postedOf } from "./operation-steps.ts";
 import { ownersOf } from "./owner-store.ts";
 import { createStepAccounts } from "./step-accounts.ts";
@@ -33,14 +31,18 @@ export interface StepLedgerOptions {
   readonly clock: Clock;
   readonly freeLimit: number | null;
   readonly log: Logger;
-  readonly events: {
-    committed(operations: readonly ChainOperation[], outcomes: readonly Outcome[]): void;
-    triedAgain(error: unknown): void;
-  };
+  readonly events: StepLedgerEvents;
+}
+
+export interface StepLedgerEvents {
+  committed(operations: readonly ChainOperation[], outcomes: readonly Outcome[]): void;
+  triedAgain(error: unknown): void;
+  /** @param places that the memory of a confirmed account refused */
+  refusedFromMemory(places: number): void;
 }
 
 export interface StepLedger {
-  readonly writer: { post(operations: readonly Operation[], signal?: AbortSignal): Promise<Posted[]> };
+  readonly writer: OperationWriter;
   readonly accounts: AccountStore;
   readonly adjustments: AdjustmentStore;
   readonly answers: AnswerStore;
@@ -48,15 +50,21 @@ export interface StepLedger {
   readonly checkSpender: CheckSpender;
   readonly holds: HoldStore;
   readonly reports: ReportStore;
+  /** The answers about single accounts. */
+  readonly reader: AccountReader;
+  /** Calls that wait for a commit. */
+  readonly waiting: () => number;
   verify(): Promise<LedgerReport>;
   /** Applies committed steps to sums and open holds. */
   follow(): Promise<void>;
+  /** Deletes expired claims and answers. */
+  sweep(stopping: AbortSignal): Promise<void>;
   close(): void;
 }
 
 export function createStepLedger({ pool, clock, freeLimit, log, events }: StepLedgerOptions): StepLedger {
-  const lostRace = (error: unknown) => events.triedAgain(error);
-  const connection = new ChainConnection({ pool, clock, freeLimit, log, lostRace });
+  const { triedAgain: lostRace, refusedFromMemory } = events;
+  const connection = new ChainConnection({ pool, clock, freeLimit, log, lostRace, refusedFromMemory });
   const batches = new LedgerWriter<ChainOperation, Outcome>(connection, events);
   const post = (operations: readonly ChainOperation[], signal?: AbortSignal) =>
     batches.post(operations, signal);
@@ -65,13 +73,14 @@ export function createStepLedger({ pool, clock, freeLimit, log, events }: StepLe
   const openHolds = new Follower({ pool, reader: openHoldsReader, log });
   const stepAccounts = createStepAccounts({ pool, clock, accounts, post });
   const dryRuns = createDryRuns(accounts, clock);
+  const now = () => Math.floor(clock.now());
   return {
     writer: { post: (operations, signal) => postOperations(pool, post, operations, signal) },
     accounts: stepAccounts,
     adjustments: stepAccounts,
     answers: {
       keep: (answer) => keepAnswer(pool, post, answer),
-      read: (accountId, holdId) => readKeptAnswer(pool, accountId, holdId, Math.floor(clock.now())),
+      read: (accountId, holdId) => readKeptAnswer(pool, accountId, holdId, now()),
     },
     judgeClaim: async ({ accountId, spenderId: budgetId, claim }) =>
       postedOf(await dryRuns.judgeClaim({ accountId, budgetId, claim: claimOf(claim) })),
@@ -81,10 +90,13 @@ export function createStepLedger({ pool, clock, freeLimit, log, events }: StepLe
     },
     holds: createHoldReads({ pool, clock, accounts, openHolds, post }),
     reports: createReportReads({ pool, accounts, sums }),
-    verify: () => verifyChains(pool),
+    reader: accounts,
+    waiting: () => batches.waiting,
+    verify: () => verifyChains(pool, now()),
     follow: async () => {
       await Promise.all([sums.catchUp(), openHolds.catchUp()]);
     },
+    sweep: (stopping) => sweepClaims(pool, now(), stopping),
     close: () => connection.close(),
   };
 }

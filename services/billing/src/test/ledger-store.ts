@@ -1,12 +1,12 @@
 // What tests ask PostgreSQL beside what billing answers.
+import type { Pool } from "@gr/runtime";
 import type pg from "pg";
 
-/** What requests cost us that nobody was charged for: pico, of these accounts together. */
-export async function lostCost(db: pg.Pool, accountIds: readonly string[]): Promise<bigint> {
-  const { rows } = await db.query<{ lost: string }>(
-    "SELECT coalesce(sum(cost), 0)::text AS lost FROM entry WHERE kind <> 'charge' AND account_id = ANY ($1)",
-    [accountIds],
-  );
+/** Cost of these accounts that no charge pays, in pico. */
+export async function lostCost(db: { query: Pool["query"] }, accountIds: readonly string[]): Promise<bigint> {
+  const text =
+    "SELECT coalesce(sum(cost), 0)::text AS lost FROM step WHERE kind <> 5 AND account_id = ANY ($1)";
+  const { rows } = await db.query<{ lost: string }>(text, [accountIds]);
   return BigInt(rows[0]?.lost ?? -1);
 }
 
@@ -18,11 +18,18 @@ export async function lockWaiters(db: pg.Pool): Promise<number> {
   return rowCount ?? 0;
 }
 
-/** Spenders that nobody put, all of one moment. */
-export async function addSpenders(db: pg.Pool, accountId: string, count: number): Promise<void> {
-  await db.query(
-    `INSERT INTO spender (id, account_id, name, period, active, created_at, revision)
-     SELECT gen_random_uuid(), $1, 'k' || i, 'lifetime', true, now(), 1 FROM generate_series(1, $2) i`,
-    [accountId, count],
-  );
+/** Cost of one attempt of a hold as a step booked it. */
+export interface Booking {
+  readonly attempt: number;
+  readonly kind: "charge" | "failed" | "late";
+  readonly provider: string;
+  readonly cost: bigint;
+}
+
+/** By attempt, then kind. */
+export async function bookingsOf(db: { query: Pool["query"] }, holdId: string): Promise<Booking[]> {
+  const text = `SELECT attempt - (kind = 4)::int AS attempt, billed_by AS provider, cost,
+      CASE WHEN kind = 5 THEN 'charge' WHEN kind IN (7, 8) THEN 'late' ELSE 'failed' END AS kind
+    FROM step WHERE id = $1 AND billed_by IS NOT NULL ORDER BY 1, 4, seq`;
+  return (await db.query<Booking>(text, [holdId])).rows;
 }
