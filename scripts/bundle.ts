@@ -26,7 +26,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
   gateway: { at: "gateway", files: [], console: true },
   keys: { at: "services/keys", files: ["migrations"] },
   console: { at: "services/console", files: ["migrations"] },
-  billing: { at: "services/billing", files: ["migrations", "sql"] },
+  billing: { at: "services/billing", files: ["migrations"] },
   catalog: { at: "services/catalog", files: ["migrations", "seed", "text-prices"] },
   "text-proxy": { at: "services/text-proxy", files: [] },
   "media-generation": { at: "services/media-generation", files: ["migrations"], pictures: true },
