@@ -236,7 +236,9 @@ function printRatios(): void {
   for (const where of ["1 account", `${ACCOUNTS} accounts`]) {
     for (const batch of BATCHES) {
       const of = (name: string) => medians.get(`${where} ${batch} ${name}`)?.postgres ?? Number.NaN;
-      console.log(`${where}, batch ${batch}: 4 levels / 1 level ${(of("4 levels") / of("1 level")).toFixed(2)}`);
+      console.log(
+        `${where}, batch ${batch}: 4 levels / 1 level ${(of("4 levels") / of("1 level")).toFixed(2)}`,
+      );
     }
   }
 }

@@ -30,9 +30,11 @@ export class AccountWork {
   /** Ids without a hold in this account. */
   readonly absentHolds = new Set<Id>();
   #decision: Decision | undefined;
+  #jumps: number;
 
   constructor(cached: CachedAccount) {
     this.cached = cached;
+    this.#jumps = cached.jumps;
   }
 
   get account(): Account {
@@ -45,6 +47,8 @@ export class AccountWork {
 
   /** @returns holds that the decision needs and memory lacks; none if it is complete */
   decide(terms: Terms): readonly Id[] {
+    if (this.#jumps !== this.cached.jumps) this.absentHolds.clear();
+    this.#jumps = this.cached.jumps;
     const facts = { absentHolds: this.absentHolds, claims: this.#knownClaims() };
     const accounts = new Map([[this.account.id, this.account]]);
     const operations = this.#undecided().map(({ operation }) => operation);
