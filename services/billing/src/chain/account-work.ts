@@ -17,6 +17,9 @@ import { type CachedAccount, noteStep } from "./cached-account.ts";
 import type { ChainOperation } from "./chain-operation.ts";
 import type { ClaimRow, KeptAnswerRow } from "./claim-store.ts";
 
+/** Difference between the clock of a process that makes ids and the clock of PostgreSQL, at most. */
+const MOST_CLOCK_ERROR_MS = 600_000;
+
 /** Operation with its position in the batch. */
 export interface Asked {
   readonly operation: ChainOperation;
@@ -46,6 +49,8 @@ export class AccountWork {
 
   /** @returns holds that the decision needs and memory lacks; none if it is complete */
   decide(terms: Terms): readonly Id[] {
+    const doubtful = this.#earlierPlaces();
+    if (doubtful.length > 0) return doubtful;
     const facts = { absentHolds: this.absentHolds, claims: this.#knownClaims() };
     const accounts = new Map([[this.account.id, this.account]]);
     const operations = this.#undecided().map(({ operation }) => operation);
@@ -151,6 +156,19 @@ export class AccountWork {
       claims.set(key, this.cached.claims.get(key) ?? null);
     }
     return claims;
+  }
+
+  /** New holds whose id is not surely younger than the carry: the tables before the chain may have them. */
+  #earlierPlaces(): Id[] {
+    const { carriedAt } = this.account;
+    if (carriedAt === 0) return [];
+    const youngest = BigInt(carriedAt + MOST_CLOCK_ERROR_MS);
+    return this.#undecided().flatMap(({ operation }) => {
+      if (operation.kind !== "place" || this.absentHolds.has(operation.holdId)) return [];
+      const madeAt = timeOf(operation.holdId);
+      const isYoung = madeAt !== undefined && madeAt > youngest;
+      return isYoung || findHold(this.account, operation.holdId) !== undefined ? [] : [operation.holdId];
+    });
   }
 
   /** Holds that the operations or the owners of their keys name. */

@@ -81,7 +81,7 @@ export function createStepLedger({ pool, clock, freeLimit, log, events }: StepLe
     },
     holds: createHoldReads({ pool, clock, accounts, openHolds, post }),
     reports: createReportReads({ pool, accounts, sums }),
-    verify: () => verifyChains(pool),
+    verify: () => verifyChains(pool, Math.floor(clock.now())),
     follow: async () => {
       await Promise.all([sums.catchUp(), openHolds.catchUp()]);
     },
