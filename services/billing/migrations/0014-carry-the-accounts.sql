@@ -38,9 +38,9 @@ ALTER TABLE step
 -- The carry relies on these sums. The history behind them is not read, so the stop does not grow with it.
 DO $$
 DECLARE
-  broken uuid;
+  broken text;
 BEGIN
-  SELECT wrong.account_id INTO broken FROM (
+  SELECT min(wrong.account_id::text) INTO broken FROM (
     SELECT a.id AS account_id FROM account a
       LEFT JOIN (SELECT account_id, sum(used) AS used FROM spender GROUP BY 1) s ON s.account_id = a.id
       LEFT JOIN (SELECT account_id, sum(credits) AS held FROM hold WHERE state = 'open' GROUP BY 1) h ON h.account_id = a.id
@@ -54,7 +54,7 @@ BEGIN
      WHERE h.state = 'open' AND s.id IS NULL
     UNION ALL
     SELECT t.account_id FROM step t
-  ) wrong LIMIT 1;
+  ) wrong;
   IF broken IS NOT NULL THEN
     RAISE EXCEPTION 'The accounts were not carried, because the totals of account % do not add up: "ledger verify" of the version before names the differences.', broken;
   END IF;
@@ -142,6 +142,19 @@ SELECT c.account_id, c.hold_id, floor(extract(epoch FROM c.claimed_at) * 1000)::
  WHERE c.hold_id IN (
    SELECT hold_id FROM idempotency WHERE claimed_at > clock_timestamp() - interval '24 hours'
    UNION SELECT id FROM hold WHERE state = 'open');
+
+-- The followers begin behind these steps: their tables have the rows of the carry already. No transaction before this one has steps.
+INSERT INTO budget_number (account_id, budget_id, bucket, budget)
+SELECT account_id, id, get_byte(uuid_send(account_id), 15), row_number() OVER (PARTITION BY account_id ORDER BY created_at, id) FROM spender;
+
+INSERT INTO open_hold (account_id, hold_id, place_seq, placed_at, deadline_at, leased_until, bucket, service)
+SELECT p.account_id, p.id, p.seq, (p.detail::jsonb -> 'carriedHold' ->> 'placedAt')::bigint, p.deadline_at, coalesce(l.deadline_at, 0), p.bucket, p.service
+  FROM step p LEFT JOIN step l ON l.kind = 9 AND l.bucket = p.bucket AND l.account_id = p.account_id AND l.place_seq = p.seq
+ WHERE p.kind = 2;
+
+UPDATE step_cursor SET seen = (SELECT format('%1$s:%1$s:', pg_current_xact_id()::text::bigint + 1))::pg_snapshot;
+
+ANALYZE step, claim, budget_number, open_hold;
 
 CREATE FUNCTION refuse_earlier_version() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
