@@ -10,7 +10,7 @@ BEGIN
   FOR attempt IN 1 .. 100 LOOP
     BEGIN
       SET LOCAL lock_timeout = '500ms';
-      LOCK TABLE account, spender, deposit, adjustment, hold, entry, usage_daily, idempotency, text_retention IN EXCLUSIVE MODE;
+      LOCK TABLE account, spender, deposit, adjustment, hold, entry, usage_daily, idempotency IN EXCLUSIVE MODE;
       SET LOCAL lock_timeout = '10s';
       RETURN;
     EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
@@ -171,6 +171,3 @@ CREATE TRIGGER hold_is_carried BEFORE INSERT OR UPDATE OR DELETE ON hold FOR EAC
 CREATE TRIGGER entry_is_carried BEFORE INSERT ON entry FOR EACH STATEMENT EXECUTE FUNCTION refuse_earlier_version();
 CREATE TRIGGER usage_is_carried BEFORE INSERT OR UPDATE OR DELETE ON usage_daily FOR EACH STATEMENT EXECUTE FUNCTION refuse_earlier_version();
 CREATE TRIGGER claim_is_carried BEFORE INSERT OR UPDATE ON idempotency FOR EACH STATEMENT EXECUTE FUNCTION refuse_earlier_version();
-
--- An account without a row in the table account has a term, too.
-ALTER TABLE text_retention DROP CONSTRAINT IF EXISTS text_retention_account_id_fkey;

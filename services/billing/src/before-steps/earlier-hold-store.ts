@@ -4,11 +4,17 @@ import type { Account, Hold, Id } from "@gr/ledger";
 import type { Pool, PoolClient } from "@gr/runtime";
 
 const MS = (column: string) => `floor(extract(epoch FROM ${column}) * 1000)`;
-const PLACED_AT = `${MS("h.placed_at")}::bigint`;
+const PLACED_AT_IN = (hold: string) => `${MS(`${hold}.placed_at`)}::bigint`;
+const PLACED_AT = PLACED_AT_IN("h");
 
-/** Unix milliseconds at which the hold of a place was placed. @param place alias of its step */
-export const placedAtOf = (place: string) =>
-  `coalesce((${place}.detail::jsonb -> 'carriedHold' ->> 'placedAt')::bigint, ${place}.at)`;
+/**
+ * Unix milliseconds at which a hold was placed.
+ * @param place alias of its first step @param ended alias of its row, if it can have ended before the chain
+ */
+export const placedAtOf = (place: string, ended?: string) => {
+  const earlier = ended === undefined ? "" : `, ${PLACED_AT_IN(ended)}`;
+  return `coalesce((${place}.detail::jsonb -> 'carriedHold' ->> 'placedAt')::bigint, ${place}.at${earlier})`;
+};
 
 /** Booked costs are those up to the latest step that the account in memory has. */
 const HOLDS = `SELECT h.id, h.spender_id AS "spenderId", h.credits, h.state, h.charge, h.cost, h.attempt, h.service, h.provider,

@@ -10,9 +10,9 @@ import { addOldClaim, breakHeld, countRows, creditSteps, lockKey, writesOfBefore
 import { lockWaiters } from "../test/ledger-store.ts";
 
 const KEY = {
-  ...{ name: "key", cap: 100n, period: "day", expiresAt: null, active: true, revision: 0n },
+  ...({ name: "key", cap: 100n, period: "day", expiresAt: null, active: true, revision: 0n } as const),
   createdAt: new Date(),
-} as const;
+};
 const TAG = {
   ...{ service: "text-proxy", provider: "openrouter", upstreamModel: "upstream/chat" },
   ...{ model: "sandbox/chat", priceVersion: "v1" },

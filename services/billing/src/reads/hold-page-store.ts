@@ -3,6 +3,7 @@ import type { Id } from "@gr/ledger";
 import type { Pool } from "@gr/runtime";
 import { earlierHolds, earlierPlacedAt, placedAtOf } from "../before-steps/earlier-hold-store.ts";
 import { bucketOf } from "../chain/bucket.ts";
+import { queryByKey } from "../chain/step-store.ts";
 import type { NamedHold } from "../follower/open-hold-store.ts";
 import type { HoldFilter } from "../holds/hold-store.ts";
 
@@ -40,7 +41,7 @@ export async function listHoldIds(
   const values = [bucket, accountId ?? null, since, after ?? null, limit + 1];
   if (state === "open") return (await pool.query<NamedHold>(OPEN, values)).rows;
   const ends = state === undefined ? null : ENDS[state];
-  return (await pool.query<NamedHold>(ALL, [...values, ends, state ?? null])).rows;
+  return (await queryByKey<NamedHold>(pool, ALL, [...values, ends, state ?? null])).rows;
 }
 
 async function placedAt(pool: Pool, holdId: Id): Promise<bigint | null> {

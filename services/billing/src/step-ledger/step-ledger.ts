@@ -1,13 +1,15 @@
 // Step ledger owns billing's services over the chain of steps: the same services as over today's tables, by the same names.
-import type { Id, Outcome } from "@gr/ledger";
+import { CLAIM_LIFETIME_MS, type Id, type Outcome } from "@gr/ledger";
 import type { Clock, Logger, Pool } from "@gr/runtime";
 import type { AccountStore } from "../accounts/account-store.ts";
 import type { AdjustmentStore } from "../accounts/adjustment-store.ts";
 import type { CheckSpender } from "../accounts/check-spender.ts";
+import { sweepEarlierAnswers } from "../before-steps/earlier-answer-store.ts";
 import { ChainConnection } from "../chain/chain-connection.ts";
 import type { ChainOperation } from "../chain/chain-operation.ts";
 import type { AnswerStore, AnswerToKeep } from "../claims/answer-store.ts";
 import type { ClaimingSpender } from "../claims/claim-store.ts";
+import { sweepClaims } from "../follower/claim-sweep-store.ts";
 import { Follower } from "../follower/follower.ts";
 import { openHoldsReader } from "../follower/open-hold-store.ts";
 import { sumsReader } from "../follower/sums-store.ts";
@@ -33,10 +35,14 @@ export interface StepLedgerOptions {
   readonly clock: Clock;
   readonly freeLimit: number | null;
   readonly log: Logger;
-  readonly events: {
-    committed(operations: readonly ChainOperation[], outcomes: readonly Outcome[]): void;
-    triedAgain(error: unknown): void;
-  };
+  readonly events: StepLedgerEvents;
+}
+
+export interface StepLedgerEvents {
+  committed(operations: readonly ChainOperation[], outcomes: readonly Outcome[]): void;
+  triedAgain(error: unknown): void;
+  /** @param places that the memory of a confirmed account refused */
+  refusedFromMemory(places: number): void;
 }
 
 export interface StepLedger {
@@ -48,15 +54,21 @@ export interface StepLedger {
   readonly checkSpender: CheckSpender;
   readonly holds: HoldStore;
   readonly reports: ReportStore;
+  /** The answers about single accounts. */
+  readonly reader: AccountReader;
+  /** Calls that wait for a commit. */
+  readonly waiting: () => number;
   verify(): Promise<LedgerReport>;
   /** Applies committed steps to sums and open holds. */
   follow(): Promise<void>;
+  /** Deletes expired claims and answers. */
+  sweep(stopping: AbortSignal): Promise<void>;
   close(): void;
 }
 
 export function createStepLedger({ pool, clock, freeLimit, log, events }: StepLedgerOptions): StepLedger {
-  const lostRace = (error: unknown) => events.triedAgain(error);
-  const connection = new ChainConnection({ pool, clock, freeLimit, log, lostRace });
+  const { triedAgain: lostRace, refusedFromMemory } = events;
+  const connection = new ChainConnection({ pool, clock, freeLimit, log, lostRace, refusedFromMemory });
   const batches = new LedgerWriter<ChainOperation, Outcome>(connection, events);
   const post = (operations: readonly ChainOperation[], signal?: AbortSignal) =>
     batches.post(operations, signal);
@@ -65,13 +77,14 @@ export function createStepLedger({ pool, clock, freeLimit, log, events }: StepLe
   const openHolds = new Follower({ pool, reader: openHoldsReader, log });
   const stepAccounts = createStepAccounts({ pool, clock, accounts, post });
   const dryRuns = createDryRuns(accounts, clock);
+  const now = () => Math.floor(clock.now());
   return {
     writer: { post: (operations, signal) => postOperations(pool, post, operations, signal) },
     accounts: stepAccounts,
     adjustments: stepAccounts,
     answers: {
       keep: (answer) => keepAnswer(pool, post, answer),
-      read: (accountId, holdId) => readKeptAnswer(pool, accountId, holdId, Math.floor(clock.now())),
+      read: (accountId, holdId) => readKeptAnswer(pool, accountId, holdId, now()),
     },
     judgeClaim: async ({ accountId, spenderId: budgetId, claim }) =>
       postedOf(await dryRuns.judgeClaim({ accountId, budgetId, claim: claimOf(claim) })),
@@ -81,9 +94,15 @@ export function createStepLedger({ pool, clock, freeLimit, log, events }: StepLe
     },
     holds: createHoldReads({ pool, clock, accounts, openHolds, post }),
     reports: createReportReads({ pool, accounts, sums }),
-    verify: () => verifyChains(pool, Math.floor(clock.now())),
+    reader: accounts,
+    waiting: () => batches.waiting,
+    verify: () => verifyChains(pool, now()),
     follow: async () => {
       await Promise.all([sums.catchUp(), openHolds.catchUp()]);
+    },
+    sweep: async (stopping) => {
+      await sweepClaims(pool, now(), stopping);
+      await sweepEarlierAnswers(pool, now() - CLAIM_LIFETIME_MS, stopping);
     },
     close: () => connection.close(),
   };

@@ -130,7 +130,9 @@ describe("a difference is reported:", () => {
         "UPDATE step SET id = (SELECT id FROM step WHERE seq = 4) WHERE kind = 2 AND seq = 6",
       );
       await client.query("UPDATE step SET held = held + 995 WHERE kind = 2 AND seq = 8");
-      const found = (await findChainDifferences(client, [0, 255], rig.clock.now())).map((each) => each.invariant);
+      const found = (await findChainDifferences(client, [0, 255], rig.clock.now())).map(
+        (each) => each.invariant,
+      );
       expect(found).toContain("places, deposits, refunds and adjustments begin once");
       expect(found).toContain("no balance is below zero by a hold");
       await client.query("ROLLBACK");

@@ -27,13 +27,15 @@ const LEVELS = `CROSS JOIN LATERAL (VALUES (1, budget1, window1, used1, held1), 
 const IN_ORDER = "(PARTITION BY bucket, account_id ORDER BY seq)";
 const SAME_ACCOUNT = "p.bucket = e.bucket AND p.account_id = e.account_id";
 
-/** Definitions of budgets, with the number of each budget and the steps in which it was valid. */
+/** Definitions of budgets, with the number of each budget, its changes of period so far, and the steps in which it was valid. */
 const DEFINITIONS = `definition AS (
     SELECT account_id, seq, d ->> 'id' AS budget_id, (d -> 'limit' ->> '$int')::bigint AS lim, d ->> 'period' AS period,
       dense_rank() OVER (PARTITION BY account_id ORDER BY first_seq) AS budget,
-      lead(seq) OVER (PARTITION BY account_id, d ->> 'id' ORDER BY seq) AS until_seq
-     FROM (SELECT account_id, seq, d, min(seq) OVER (PARTITION BY account_id, d ->> 'id') AS first_seq
-             FROM (SELECT account_id, seq, detail::jsonb -> 'definition' AS d FROM ${STEP} r WHERE kind = 14) raw) firsts)`;
+      lead(seq) OVER (PARTITION BY account_id, d ->> 'id' ORDER BY seq) AS until_seq,
+      count(*) FILTER (WHERE d ->> 'period' <> period0) OVER (PARTITION BY account_id, d ->> 'id' ORDER BY seq) AS periods
+     FROM (SELECT account_id, seq, d, min(seq) OVER own AS first_seq, lag(d ->> 'period') OVER (own ORDER BY seq) AS period0
+             FROM (SELECT account_id, seq, detail::jsonb -> 'definition' AS d FROM ${STEP} r WHERE kind = 14) raw
+           WINDOW own AS (PARTITION BY account_id, d ->> 'id')) firsts)`;
 const IS_VALID = `d.account_id = s.account_id AND d.budget = x.budget AND d.seq < s.seq AND (d.until_seq IS NULL OR d.until_seq > s.seq)`;
 
 /** Claims and answers that are older may be swept. */
@@ -87,16 +89,16 @@ const CHECKS: Readonly<Record<string, string>> = {
   "no limit is overrun at any level": `WITH ${DEFINITIONS} SELECT s.account_id, s.seq FROM ${STEP} s ${LEVELS} JOIN definition d
       ON ${IS_VALID} WHERE s.kind IN (2, 3) AND s.credits > 0 AND x.used + x.budget_held > d.lim AND ${isAdmittedHere("s")}`,
   "windows turn with a new day, and only then": `WITH ${DEFINITIONS}, placed AS (
-    SELECT s.account_id, x.budget, x.win, d.period, s.seq,
+    SELECT s.account_id, x.budget, x.win, d.periods, s.seq,
       CASE WHEN s.kind = 16
            THEN to_timestamp((s.detail::jsonb -> 'carriedWindow' ->> 'windowStart')::bigint / 1000.0) AT TIME ZONE 'UTC'
            WHEN d.period <> 'lifetime' THEN date_trunc(d.period, to_timestamp(s.at / 1000.0) AT TIME ZONE 'UTC') END AS start
       FROM ${STEP} s ${LEVELS} JOIN definition d ON ${IS_VALID}
      WHERE s.kind = 2 AND ${isAdmittedHere("s")} OR s.kind = 16 AND x.win = 2)
     SELECT account_id, seq FROM (
-      SELECT *, lag(win) OVER w AS win0, lag(start) OVER w AS start0, lag(period) OVER w AS period0 FROM placed
+      SELECT *, lag(win) OVER w AS win0, lag(start) OVER w AS start0, lag(periods) OVER w AS periods0 FROM placed
       WINDOW w AS (PARTITION BY account_id, budget ORDER BY seq)) x
-    WHERE win < win0 OR (period = period0 AND (win = win0) <> (start IS NOT DISTINCT FROM start0))`,
+    WHERE win < win0 + (periods - periods0) OR (periods = periods0 AND (win = win0) <> (start IS NOT DISTINCT FROM start0))`,
   "a key has one charge within a day": `SELECT account_id, seq FROM (
     SELECT p.account_id, p.seq, p.at, lag(p.at) OVER (PARTITION BY p.account_id, p.claim ORDER BY p.seq) AS at0
       FROM (SELECT r.bucket, r.account_id, r.seq, r.kind, r.claim, ${placedAtOf("r")} AS at FROM ${STEP} r) p JOIN step e ON ${SAME_ACCOUNT} AND e.place_seq = p.seq AND e.kind = 5
