@@ -57,3 +57,47 @@ export async function creditSteps(pool: Pool, accountId: Id): Promise<bigint[]> 
   const text = "SELECT credits FROM step WHERE account_id = $1 AND seq = 2";
   return (await pool.query<{ credits: bigint }>(text, [accountId])).rows.map(({ credits }) => credits);
 }
+
+/** @returns ids of the account's entries, newest first */
+export async function latestEntryIds(pool: Pool, accountId: Id): Promise<bigint[]> {
+  const text = "SELECT id FROM entry WHERE account_id = $1 AND kind NOT IN ('failed', 'late') ORDER BY id DESC";
+  return (await pool.query<{ id: bigint }>(text, [accountId])).rows.map(({ id }) => id);
+}
+
+/** The line of a text request in the log. */
+export async function addText(
+  pool: Pool,
+  { accountId, spenderId, holdId, at }: { accountId: Id; spenderId: Id; holdId: Id; at: Date },
+): Promise<void> {
+  await pool.query(
+    `INSERT INTO text_request (id, account_id, spender_id, model, api, stream, began_at, took_ms, finish_reason, user_tag, attempts,
+       error_reason, error_message)
+     VALUES ($1, $2, $3, 'sandbox/chat', 'chat', false, $4, 5, 'stop', '', '[]', '', '')`,
+    [holdId, accountId, spenderId, at],
+  );
+}
+
+/** Five credits more than the account had. */
+export function forgeCarry(accountId: Id): string {
+  return `UPDATE step SET credits = CASE seq WHEN 2 THEN credits + 5 ELSE credits END, credited = CASE seq WHEN 1 THEN 0 ELSE credited + 5 END
+    WHERE account_id = '${accountId}'`;
+}
+
+/** The latest place gets a detail. */
+export function forgePlace(accountId: Id): string {
+  return `UPDATE step SET detail = '{"carriedHold":{"placedAt":1,"booked":[],"kept":null}}'
+    WHERE (account_id, seq) = (SELECT account_id, max(seq) FROM step WHERE account_id = '${accountId}' AND kind = 2 GROUP BY 1)`;
+}
+
+/** Works on tampered steps, which are restored afterwards. */
+export async function withTampered<Result>(pool: Pool, forge: string, work: () => Promise<Result>): Promise<Result> {
+  await pool.query("CREATE TABLE genuine AS SELECT * FROM step");
+  await pool.query(forge);
+  try {
+    return await work();
+  } finally {
+    await pool.query("DELETE FROM step");
+    await pool.query("INSERT INTO step SELECT * FROM genuine");
+    await pool.query("DROP TABLE genuine");
+  }
+}
