@@ -157,7 +157,8 @@ function applyToBudgets(account: Account, step: Step, undo: Undo | undefined): v
     const budget = budgetOf(account, after.budget);
     if (after.window > budget.window) {
       const carried = carriedWindow(step);
-      const start = carried === undefined ? windowStart(budget.definition.period, step.at) : carried.windowStart;
+      const start =
+        carried === undefined ? windowStart(budget.definition.period, step.at) : carried.windowStart;
       set(budget, { window: after.window, windowStart: start }, ["window", "windowStart"], undo);
       dropUnheld(budget, undo);
     }

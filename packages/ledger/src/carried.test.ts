@@ -6,7 +6,16 @@ import { ACCOUNT, budget, HOUR, KEY, LedgerUnderTest, TAG, THURSDAY } from "./te
 import { DAY_MS } from "./window.ts";
 
 const BLANK: Step = {
-  ...{ kind: "open", accountId: ACCOUNT, seq: 0, at: THURSDAY, id: ACCOUNT, credits: 0n, charge: 0n, cost: 0n },
+  ...{
+    kind: "open",
+    accountId: ACCOUNT,
+    seq: 0,
+    at: THURSDAY,
+    id: ACCOUNT,
+    credits: 0n,
+    charge: 0n,
+    cost: 0n,
+  },
   ...{ billedBy: null, attempt: 0, placeSeq: null, deadlineAt: null, credited: 0n, debited: 0n, held: 0n },
   ...{ budgets: [], tag: null, claim: null, detail: null },
 };
@@ -40,12 +49,7 @@ const CARRIED: readonly Partial<Step>[] = [
   place("today", 15n, { budget: 1, window: 2, used: 20n, held: 15n }, THURSDAY - HOUR),
 ];
 
-function place(
-  id: string,
-  credits: bigint,
-  after: Step["budgets"][number],
-  placedAt: number,
-): Partial<Step> {
+function place(id: string, credits: bigint, after: Step["budgets"][number], placedAt: number): Partial<Step> {
   const booked = [[1, 4n]] as const;
   const carriedHold = { placedAt, booked, kept: id === "today" ? { charge: 3n, cost: 2n } : null };
   return {
@@ -87,7 +91,12 @@ test("a carried account has its credit, its adjustments and its free places", ()
 
 test("a carried account has the charges of its current window and of its whole life", () => {
   const { used, requests, window, windowStart } = ledger.budget();
-  expect({ used, requests, window, windowStart }).toEqual({ used: 50n, requests: 7, window: 2, windowStart: MIDNIGHT });
+  expect({ used, requests, window, windowStart }).toEqual({
+    used: 50n,
+    requests: 7,
+    window: 2,
+    windowStart: MIDNIGHT,
+  });
   expect(ledger.window()).toEqual({ used: 20n, held: 15n });
   expect(ledger.place("too large", 26n).code).toBe("spend_limit_exceeded");
   expect(ledger.place("fits", 25n).code).toBe("done");

@@ -76,16 +76,24 @@ await migrate(pool, schema);
 const seconds = (since: number) => ((performance.now() - since) / 1_000).toFixed(1);
 console.log(`${endedHolds} ended holds: migrated in ${seconds(began)} s`);
 await writing;
-console.log(`longest wait of a write of the version before: ${(longestMs / 1_000).toFixed(1)} s, then refused: ${isCarried}`);
+console.log(
+  `longest wait of a write of the version before: ${(longestMs / 1_000).toFixed(1)} s, then refused: ${isCarried}`,
+);
 
-const events = { committed: () => undefined, triedAgain: () => undefined, refusedFromMemory: () => undefined };
+const events = {
+  committed: () => undefined,
+  triedAgain: () => undefined,
+  refusedFromMemory: () => undefined,
+};
 const ledger = createStepLedger({ pool, clock: systemClock, freeLimit: null, log, events });
 const followed = performance.now();
 await ledger.follow();
 console.log(`first round of the followers: ${seconds(followed)} s`);
 const verified = performance.now();
 const { differences, accounts, holds } = await ledger.verify();
-console.log(`verified ${accounts} accounts with ${holds} holds in ${seconds(verified)} s: ${differences.length} differences`);
+console.log(
+  `verified ${accounts} accounts with ${holds} holds in ${seconds(verified)} s: ${differences.length} differences`,
+);
 const { rows } = await db.query<{ steps: string; bytes: string }>(
   "SELECT count(*) AS steps, pg_size_pretty(pg_total_relation_size('step')) AS bytes FROM step",
 );

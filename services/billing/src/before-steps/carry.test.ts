@@ -6,7 +6,7 @@ import { byDepth } from "@gr/testing/depth";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { createStepLedger, type StepLedger } from "../step-ledger/step-ledger.ts";
-import { chainSide, ContinuedHistory, earlierSide } from "../test/earlier/continued-history.ts";
+import { ContinuedHistory, chainSide, earlierSide } from "../test/earlier/continued-history.ts";
 import { earlierBooks, earlierCosts, earlierProviders } from "../test/earlier/earlier-books-store.ts";
 import { carry, type EarlierDatabase, earlierDatabase } from "../test/earlier/earlier-database.ts";
 import { EarlierLedger } from "../test/earlier/earlier-ledger-store.ts";
@@ -21,7 +21,13 @@ const MOST = 10_000;
 const log = createLogger("silent", "test");
 
 /** An outcome that no later operation of any history had would prove little. */
-const EXPECTED = ["already_resolved", "claim_finished", "claim_in_progress", "claim_mismatch", "spend_limit_exceeded"];
+const EXPECTED = [
+  "already_resolved",
+  "claim_finished",
+  "claim_in_progress",
+  "claim_mismatch",
+  "spend_limit_exceeded",
+];
 
 interface Drawn {
   readonly spenders: Parameters<typeof continued>[0]["spenders"];
@@ -36,7 +42,10 @@ const drawn = fc.record({ first: history, later: history }).map(({ first, later 
   after: later.steps.filter((one) => one.step !== "clock" || one.ms > 0),
 }));
 
-function continued(one: { readonly spenders: ConstructorParameters<typeof ContinuedHistory>[0] }, now: number) {
+function continued(
+  one: { readonly spenders: ConstructorParameters<typeof ContinuedHistory>[0] },
+  now: number,
+) {
   return new ContinuedHistory(one.spenders, now);
 }
 
@@ -120,14 +129,29 @@ async function expectSameBooks(
 ): Promise<void> {
   for (const accountId of world.accountIds) {
     const expected = await earlierBooks(pool, accountId, new Date(world.now));
-    const { usage, hasMore: _, ...credits } = await chain.accounts.readCredits(accountId, { limit: MOST, after: undefined });
-    const keys = usage.map(({ spender: { accountId: _account, ...spender }, ...rest }) => ({ ...spender, ...rest }));
+    const {
+      usage,
+      hasMore: _,
+      ...credits
+    } = await chain.accounts.readCredits(accountId, { limit: MOST, after: undefined });
+    const keys = usage.map(({ spender: { accountId: _account, ...spender }, ...rest }) => ({
+      ...spender,
+      ...rest,
+    }));
     const { holds } = await chain.holds.list({ accountId, state: undefined, limit: MOST, after: undefined });
     const { entries } = await chain.reports.listEntries({
       ...{ accountId, kind: undefined, from: undefined, until: undefined, after: undefined, limit: MOST },
     });
     const { sums } = await chain.reports.sumUsage({
-      ...{ accountId, group: "spender", perDay: true, ...ALL_DAYS, spenderId: undefined, model: undefined, limit: MOST },
+      ...{
+        accountId,
+        group: "spender",
+        perDay: true,
+        ...ALL_DAYS,
+        spenderId: undefined,
+        model: undefined,
+        limit: MOST,
+      },
     });
     const lastUsed = await chain.reports.lastUsedDays(accountId, world.spenderIds);
     const answers: unknown[] = [];
@@ -141,10 +165,14 @@ async function expectSameBooks(
       holds: holds.map(({ accountId: _account, kept: _kept, ...hold }) => hold),
       entries: entries.map(({ id: _id, ...entry }) => entry),
       usage: sums,
-      lastUsed: [...lastUsed].map(([id, day]) => ({ id, day })).toSorted((one, other) => (one.id < other.id ? -1 : 1)),
+      lastUsed: [...lastUsed]
+        .map(([id, day]) => ({ id, day }))
+        .toSorted((one, other) => (one.id < other.id ? -1 : 1)),
       answers,
     }).toEqual(expected);
-    expect(entries.map(({ id }) => id)).toEqual(entries.map(({ id }) => id).toSorted((one, other) => Number(other - one)));
+    expect(entries.map(({ id }) => id)).toEqual(
+      entries.map(({ id }) => id).toSorted((one, other) => Number(other - one)),
+    );
   }
 }
 
@@ -152,7 +180,9 @@ async function expectSameCosts({ pool }: EarlierDatabase, chain: StepLedger): Pr
   const providers = await earlierProviders(pool);
   const costs = await chain.reports.sumCosts({ ...ALL_DAYS, providers, limit: MOST });
   const expected = await earlierCosts(pool);
-  expect(costs.map(({ cost, lost, ...sum }) => ({ ...sum, cost: `${cost}`, lost: `${lost}` }))).toEqual(expected);
+  expect(costs.map(({ cost, lost, ...sum }) => ({ ...sum, cost: `${cost}`, lost: `${lost}` }))).toEqual(
+    expected,
+  );
 }
 
 /** An adjustment of before is not booked again. */

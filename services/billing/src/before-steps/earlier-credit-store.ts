@@ -4,8 +4,7 @@ import type { DepositStatus, Id } from "@gr/ledger";
 import type { Pool, PoolClient } from "@gr/runtime";
 
 const DEPOSIT = 'SELECT account_id AS "accountId", credits, status, source FROM deposit WHERE id = $1';
-const ADJUSTMENT =
-  'SELECT account_id AS "accountId", credits, reason AS note FROM adjustment WHERE id = $1';
+const ADJUSTMENT = 'SELECT account_id AS "accountId", credits, reason AS note FROM adjustment WHERE id = $1';
 
 export interface EarlierDeposit {
   readonly accountId: Id;

@@ -8,7 +8,13 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { createStepLedger, type StepLedger } from "../step-ledger/step-ledger.ts";
 import { carry, type EarlierDatabase, earlierDatabase } from "../test/earlier/earlier-database.ts";
 import { EarlierLedger } from "../test/earlier/earlier-ledger-store.ts";
-import { addText, forgeCarry, forgePlace, latestEntryIds, withTampered } from "../test/earlier/version-before-store.ts";
+import {
+  addText,
+  forgeCarry,
+  forgePlace,
+  latestEntryIds,
+  withTampered,
+} from "../test/earlier/version-before-store.ts";
 import { createTextLogStore, type TextLogStore } from "../text-log/text-log-store.ts";
 import type { Operation } from "../writer/operation.ts";
 
@@ -46,25 +52,40 @@ beforeAll(async () => {
   const at = (minute: number) => new Date(began + minute * MINUTE);
   await ledger.open(accountId);
   await ledger.putDeposit(accountId, { id: randomUUID(), credits: 600n, status: "COMPLETED" }, at(0));
-  const fields = { name: "key", cap: null, period: "lifetime", expiresAt: null, active: true, revision: 0n } as const;
+  const fields = {
+    name: "key",
+    cap: null,
+    period: "lifetime",
+    expiresAt: null,
+    active: true,
+    revision: 0n,
+  } as const;
   await ledger.putSpender({ ...fields, id: spenderId, accountId, createdAt: at(0) });
-  for (const [index, holdId] of holdIds.entries()) await ledger.post(placeOf(holdId, at(index + 1)), at(index + 1));
+  for (const [index, holdId] of holdIds.entries())
+    await ledger.post(placeOf(holdId, at(index + 1)), at(index + 1));
   const [first = "", second = "", third = ""] = holdIds;
   await ledger.keep(first, { body: Buffer.from("the answer"), credits: 7n, cost: 8n });
   await ledger.post({ ...NOTHING, kind: "capture", holdId: first, credits: 7n, cost: 8n }, at(6));
   await ledger.post({ ...NOTHING, kind: "capture", holdId: second, credits: 5n, cost: 6n }, at(7));
   await ledger.post({ ...NOTHING, kind: "release", holdId: third, cost: 2n }, at(8));
   await ledger.putAdjustment(accountId, randomUUID(), -9n, at(9));
-  for (const [index, holdId] of holdIds.entries()) await addText(database.pool, { accountId, spenderId, holdId, at: at(index + 1) });
+  for (const [index, holdId] of holdIds.entries())
+    await addText(database.pool, { accountId, spenderId, holdId, at: at(index + 1) });
   cursor = (await latestEntryIds(database.pool, accountId))[1] ?? 0n;
   await carry(database.url);
   clock = new ManualClock(Date.now() + 1_000);
   pool = await connectPostgres({ url: database.url, poolSize: 4, schema: "billing", log });
-  const events = { committed: () => undefined, triedAgain: () => undefined, refusedFromMemory: () => undefined };
+  const events = {
+    committed: () => undefined,
+    triedAgain: () => undefined,
+    refusedFromMemory: () => undefined,
+  };
   chain = createStepLedger({ pool, clock, freeLimit: null, log, events });
   texts = createTextLogStore(pool, chain.reader);
   await chain.writer.post([placeOf(laterId, new Date(clock.now()))]);
-  await chain.writer.post([{ ...NOTHING, kind: "capture", holdId: laterId, accountId, credits: 11n, cost: 12n }]);
+  await chain.writer.post([
+    { ...NOTHING, kind: "capture", holdId: laterId, accountId, credits: 11n, cost: 12n },
+  ]);
   await addText(database.pool, { accountId, spenderId, holdId: laterId, at: new Date(clock.now()) });
 });
 afterAll(async () => {
@@ -76,14 +97,31 @@ afterAll(async () => {
 function placeOf(holdId: Id, at: Date): Operation {
   const claim = { key: digest(holdId), fingerprint: digest("content") };
   const deadlineAt = BigInt(at.getTime() + 100 * MINUTE);
-  return { ...NOTHING, kind: "place", holdId, accountId, spenderId, credits: 20n, deadlineAt, tag: TAG, claim };
+  return {
+    ...NOTHING,
+    kind: "place",
+    holdId,
+    accountId,
+    spenderId,
+    credits: 20n,
+    deadlineAt,
+    tag: TAG,
+    claim,
+  };
 }
 
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
 
-const ENTRIES = { accountId, kind: undefined, from: undefined, until: undefined, after: undefined, limit: 100 } as const;
+const ENTRIES = {
+  accountId,
+  kind: undefined,
+  from: undefined,
+  until: undefined,
+  after: undefined,
+  limit: 100,
+} as const;
 
 test("pages of entries are the whole list, also from a cursor of the version before", async () => {
   const { entries: all } = await chain.reports.listEntries(ENTRIES);
@@ -144,7 +182,11 @@ test("the text log has requests of both sides, with the state and the charge of 
     { id: second, state: "captured", charge: 5n },
     { id: first, state: "captured", charge: 7n },
   ]);
-  expect((await texts.list({ ...filter, state: "captured" })).map(({ id }) => id)).toEqual([laterId, second, first]);
+  expect((await texts.list({ ...filter, state: "captured" })).map(({ id }) => id)).toEqual([
+    laterId,
+    second,
+    first,
+  ]);
   const found = await Promise.all(holdIds.map((id) => texts.find(accountId, id)));
   expect(found.map((text) => text?.state)).toEqual(["captured", "captured", "released", "open"]);
   expect(found[0]?.placedAt).toEqual(found[0]?.line?.beganAt);

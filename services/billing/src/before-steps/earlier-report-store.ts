@@ -54,6 +54,12 @@ export async function listEarlierEntries(
   { accountId, kind, from, until, after }: EntryFilter,
   limit: number,
 ): Promise<Entry[]> {
-  const values = [accountId, (kind ?? null) satisfies EntryKind | null, from ?? null, until ?? null, after ?? null];
+  const values = [
+    accountId,
+    (kind ?? null) satisfies EntryKind | null,
+    from ?? null,
+    until ?? null,
+    after ?? null,
+  ];
   return (await pool.query<Entry>(ENTRIES, [...values, limit])).rows;
 }

@@ -4,9 +4,21 @@ import { randomUUID } from "node:crypto";
 import { type Pool, requireSchema } from "@gr/runtime";
 import { until } from "@gr/testing";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { asVersionBefore, carry, type EarlierDatabase, earlierDatabase } from "../test/earlier/earlier-database.ts";
+import {
+  asVersionBefore,
+  carry,
+  type EarlierDatabase,
+  earlierDatabase,
+} from "../test/earlier/earlier-database.ts";
 import { EarlierLedger } from "../test/earlier/earlier-ledger-store.ts";
-import { addOldClaim, breakHeld, countRows, creditSteps, lockKey, writesOfBefore } from "../test/earlier/version-before-store.ts";
+import {
+  addOldClaim,
+  breakHeld,
+  countRows,
+  creditSteps,
+  lockKey,
+  writesOfBefore,
+} from "../test/earlier/version-before-store.ts";
 import { lockWaiters } from "../test/ledger-store.ts";
 
 const KEY = {

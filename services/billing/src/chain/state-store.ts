@@ -109,9 +109,24 @@ export async function storeState(client: PoolClient, cached: CachedAccount): Pro
 }
 
 function valuesOf(account: Account, bucket: number): unknown[] {
-  const { id, seq, at, credited, adjusted, debited, held, suspended, freeDay, freeUsed, carriedAt, open } = account;
+  const { id, seq, at, credited, adjusted, debited, held, suspended, freeDay, freeUsed, carriedAt, open } =
+    account;
   const holds = holdsText(open.values());
-  return [bucket, id, seq, at, credited, adjusted, debited, held, suspended, freeDay, freeUsed, holds, carriedAt];
+  return [
+    bucket,
+    id,
+    seq,
+    at,
+    credited,
+    adjusted,
+    debited,
+    held,
+    suspended,
+    freeDay,
+    freeUsed,
+    holds,
+    carriedAt,
+  ];
 }
 
 function readState(row: StateRow): CachedAccount {

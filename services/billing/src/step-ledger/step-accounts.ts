@@ -81,7 +81,8 @@ export function createStepAccounts(deps: StepAccountsDeps): AccountStore & Adjus
       }
       const earlier = await earlierAdjustment(pool, id);
       if (earlier !== undefined) {
-        const isSame = earlier.accountId === accountId && earlier.credits === credits && earlier.note === note;
+        const isSame =
+          earlier.accountId === accountId && earlier.credits === credits && earlier.note === note;
         return requireDone({ code: isSame ? "done" : "already_resolved" }, "adjustment_id");
       }
       const step = { kind: "adjustment", accountId, id, credits, note } as const;

@@ -3,9 +3,9 @@
 import type { Credits, PicoUsd } from "@gr/money";
 import type { Pool } from "@gr/runtime";
 import { noAccount } from "../accounts/account-store.ts";
+import { placedAtOf } from "../before-steps/earlier-hold-store.ts";
 import { bucketOf } from "../chain/bucket.ts";
 import { queryByKey } from "../chain/step-store.ts";
-import { placedAtOf } from "../before-steps/earlier-hold-store.ts";
 import type { HoldState } from "../holds/hold.ts";
 import type { AccountReader } from "../reads/account-reader.ts";
 import { readHolds } from "../reads/hold-reads.ts";
@@ -105,7 +105,8 @@ const LINE = `t.api, t.stream, t.began_at, t.took_ms, t.first_byte_ms, t.finish_
 
 const FIND_LINE = `SELECT ${LINE}, t.id, t.account_id, t.spender_id, t.model FROM text_request t WHERE t.id = $1 AND t.account_id = $2`;
 
-const STATE = "CASE WHEN h.id IS NOT NULL THEN h.state::text WHEN e.kind IS NULL THEN 'open' WHEN e.kind = 5 THEN 'captured' ELSE 'released' END";
+const STATE =
+  "CASE WHEN h.id IS NOT NULL THEN h.state::text WHEN e.kind IS NULL THEN 'open' WHEN e.kind = 5 THEN 'captured' ELSE 'released' END";
 
 /** The end of a hold is near its place, and its attempts are between both, so each search follows the account from there. */
 const PAGE = `SELECT ${LINE}, t.id, t.account_id, t.spender_id, t.model, ${placedAtOf("p", "h")} AS placed_at, coalesce(p.price_version, h.price_version) AS price_version,

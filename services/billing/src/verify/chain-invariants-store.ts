@@ -1,13 +1,13 @@
 // Chain invariants own an independent proof of the ledger: window functions over the rows, without the code that decides or applies
 // steps. Buckets are proved in slices, each in a snapshot of its own, so no snapshot is open for long.
 import { inTransaction, type Pool, type PoolClient } from "@gr/runtime";
+import { placedAtOf } from "../before-steps/earlier-hold-store.ts";
 import {
   EARLIER_CHECKS,
   endedEarlier,
   isAdmittedHere,
   readEarlierTotals,
 } from "../before-steps/earlier-invariants-store.ts";
-import { placedAtOf } from "../before-steps/earlier-hold-store.ts";
 import type { Difference, LedgerReport } from "./ledger-invariants-store.ts";
 
 /** Rows of one slice, approximately. */

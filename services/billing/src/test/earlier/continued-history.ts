@@ -2,8 +2,8 @@
 // the same ids, at the same times.
 import { createHash, randomUUID } from "node:crypto";
 import type { DepositStatus, Id } from "@gr/ledger";
-import { OutcomeCode } from "@gr/proto/billing";
 import { ServiceError } from "@gr/proto";
+import { OutcomeCode } from "@gr/proto/billing";
 import type { Spender } from "../../accounts/spender.ts";
 import type { StepLedger } from "../../step-ledger/step-ledger.ts";
 import type { Operation } from "../../writer/operation.ts";
@@ -116,7 +116,9 @@ function answerOf({ code, remark = {} }: EarlierOutcome): unknown {
   };
 }
 
-const NAMES = new Map<OutcomeCode, string>(Object.entries(OutcomeCode).map(([name, code]) => [code, name.toLowerCase()]));
+const NAMES = new Map<OutcomeCode, string>(
+  Object.entries(OutcomeCode).map(([name, code]) => [code, name.toLowerCase()]),
+);
 
 function namedAnswer({ code, ...posted }: Posted): unknown {
   return { code: NAMES.get(code), ...posted };
@@ -175,7 +177,10 @@ export class ContinuedHistory {
         this.now += step.ms;
         return [];
       case "spender": {
-        const { period, cap, expiresAt, active } = { ...fieldsFrom(this.#spenders[step.index]), ...step.change };
+        const { period, cap, expiresAt, active } = {
+          ...fieldsFrom(this.#spenders[step.index]),
+          ...step.change,
+        };
         const known = this.#spenders[step.index];
         if (known === undefined) return [];
         const fields = this.#fieldsOf({ period, cap, expiresAt, active });
@@ -186,7 +191,11 @@ export class ContinuedHistory {
       case "deposit":
         return await this.#deposit(ledgers, step);
       case "adjustment": {
-        const adjustment = { id: randomUUID(), accountId: this.#account(step.account), credits: step.credits };
+        const adjustment = {
+          id: randomUUID(),
+          accountId: this.#account(step.account),
+          credits: step.credits,
+        };
         this.adjustments.push(adjustment);
         const { accountId, id, credits } = adjustment;
         return await each(ledgers, (ledger) => ledger.putAdjustment(accountId, id, credits, at));
@@ -219,7 +228,11 @@ export class ContinuedHistory {
   /** A later step continues an earlier deposit: it completes, repeats or refunds it. */
   async #deposit(
     ledgers: readonly Ledger[],
-    { account, credits, refund }: { readonly account: number; readonly credits: bigint; readonly refund: boolean },
+    {
+      account,
+      credits,
+      refund,
+    }: { readonly account: number; readonly credits: bigint; readonly refund: boolean },
   ): Promise<unknown[]> {
     const put = ({ account: owner, ...report }: Known) =>
       each(ledgers, (ledger) => ledger.putDeposit(this.#account(owner), report, this.#date()));
@@ -245,12 +258,16 @@ export class ContinuedHistory {
 
   #operation(one: HistoryOperation): Operation {
     const deadlineAt = BigInt(this.now + HOLD_MS);
-    const biller = (provider: string | undefined) => (provider === undefined ? null : tagOf(provider, "", ""));
+    const biller = (provider: string | undefined) =>
+      provider === undefined ? null : tagOf(provider, "", "");
     const onHold = { ...NOTHING, kind: one.kind, holdId: this.#holdId(one.hold) };
     switch (one.kind) {
       case "place": {
         const [accountId, spenderId] = [this.#account(one.account), this.#spenders[one.spender]?.id ?? null];
-        const claim = one.claim && { key: digest(`${one.claim.key}`), fingerprint: digest(`${one.claim.content}`) };
+        const claim = one.claim && {
+          key: digest(`${one.claim.key}`),
+          fingerprint: digest(`${one.claim.content}`),
+        };
         const tag = tagOf(one.provider, upstreamModelOf(1), this.#service);
         const size = { credits: one.credits, most: one.most ?? null };
         return { ...onHold, accountId, spenderId, ...size, deadlineAt, tag, claim: claim ?? null };
@@ -261,7 +278,14 @@ export class ContinuedHistory {
         return { ...onHold, credits: one.credits, most: one.most ?? null, deadlineAt };
       case "next": {
         const tag = tagOf(providerOf(one.attempt), upstreamModelOf(one.attempt), "");
-        return { ...onHold, attempt: one.attempt, cost: one.cost, deadlineAt, tag, billedBy: biller(one.billedBy) };
+        return {
+          ...onHold,
+          attempt: one.attempt,
+          cost: one.cost,
+          deadlineAt,
+          tag,
+          billedBy: biller(one.billedBy),
+        };
       }
       default:
         return { ...onHold, cost: one.cost, tag: biller(one.provider) };

@@ -94,8 +94,20 @@ export class EarlierLedger {
 
   /** Posts one operation in a transaction of its own. */
   async post(operation: Operation, at: Date): Promise<EarlierOutcome> {
-    const { kind, holdId, accountId, spenderId, credits, most, cost, deadlineAt, tag, attempt, billedBy, claim } =
-      operation;
+    const {
+      kind,
+      holdId,
+      accountId,
+      spenderId,
+      credits,
+      most,
+      cost,
+      deadlineAt,
+      tag,
+      attempt,
+      billedBy,
+      claim,
+    } = operation;
     const tags = [tag, billedBy].filter((each) => each !== null);
     const indexOf = (each: Operation["tag"]) => (each === null ? null : tags.indexOf(each) + 1);
     const some = (value: unknown) => (value === null ? null : [value]);
@@ -104,13 +116,17 @@ export class EarlierLedger {
       ...[[indexOf(tag)], some(attempt), some(indexOf(billedBy))],
       ...[tags.map(({ service }) => service), tags.map(({ provider }) => provider)],
       ...[tags.map(({ upstreamModel }) => upstreamModel), tags.map(({ model }) => model)],
-      ...[tags.map(({ priceVersion }) => priceVersion), some(claim?.key ?? null), some(claim?.fingerprint ?? null)],
+      ...[
+        tags.map(({ priceVersion }) => priceVersion),
+        some(claim?.key ?? null),
+        some(claim?.fingerprint ?? null),
+      ],
       ...[at, this.#freeLimit],
     ];
-    const { rows } = await this.#pool.query<{ outcomes: string[]; remarks: Record<string, unknown>[] | null }>(
-      POST,
-      values,
-    );
+    const { rows } = await this.#pool.query<{
+      outcomes: string[];
+      remarks: Record<string, unknown>[] | null;
+    }>(POST, values);
     const [code] = rows[0]?.outcomes ?? [];
     if (code === undefined) throw new Error("The function post did not answer an operation.");
     return { code, remark: Object.assign({}, ...(rows[0]?.remarks ?? [])) };

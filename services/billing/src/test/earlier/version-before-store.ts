@@ -2,7 +2,18 @@
 import type { Id } from "@gr/ledger";
 import type { Pool, PoolClient } from "@gr/runtime";
 
-const TABLES = ["account", "spender", "deposit", "adjustment", "hold", "entry", "usage_daily", "idempotency", "step", "claim"];
+const TABLES = [
+  "account",
+  "spender",
+  "deposit",
+  "adjustment",
+  "hold",
+  "entry",
+  "usage_daily",
+  "idempotency",
+  "step",
+  "claim",
+];
 
 /** Rows of each table. */
 export async function countRows(pool: Pool): Promise<Record<string, bigint>> {
@@ -60,7 +71,8 @@ export async function creditSteps(pool: Pool, accountId: Id): Promise<bigint[]> 
 
 /** @returns ids of the account's entries, newest first */
 export async function latestEntryIds(pool: Pool, accountId: Id): Promise<bigint[]> {
-  const text = "SELECT id FROM entry WHERE account_id = $1 AND kind NOT IN ('failed', 'late') ORDER BY id DESC";
+  const text =
+    "SELECT id FROM entry WHERE account_id = $1 AND kind NOT IN ('failed', 'late') ORDER BY id DESC";
   return (await pool.query<{ id: bigint }>(text, [accountId])).rows.map(({ id }) => id);
 }
 
@@ -90,7 +102,11 @@ export function forgePlace(accountId: Id): string {
 }
 
 /** Works on tampered steps, which are restored afterwards. */
-export async function withTampered<Result>(pool: Pool, forge: string, work: () => Promise<Result>): Promise<Result> {
+export async function withTampered<Result>(
+  pool: Pool,
+  forge: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
   await pool.query("CREATE TABLE genuine AS SELECT * FROM step");
   await pool.query(forge);
   try {
