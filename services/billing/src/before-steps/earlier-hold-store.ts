@@ -85,7 +85,11 @@ export async function restoreEarlierHolds(
 /** @returns accounts by hold; an open hold, and one without a row, is absent */
 export async function earlierOwners(pool: Pool, holdIds: readonly Id[]): Promise<Map<Id, Id>> {
   if (holdIds.length === 0) return new Map();
-  const { rows } = await pool.query<{ id: Id; account_id: Id }>(OWNERS, [holdIds]);
+  const { rows } = await pool.query<{ id: Id; account_id: Id }>({
+    name: "earlier_owners",
+    text: OWNERS,
+    values: [holdIds],
+  });
   return new Map(rows.map(({ id, account_id: accountId }) => [id, accountId]));
 }
 

@@ -2,7 +2,7 @@
 // costs by day for the statements of reports. The rows never change.
 import type { Id } from "@gr/ledger";
 import type { Pool } from "@gr/runtime";
-import type { Entry, EntryFilter, EntryKind } from "../reports/report-store.ts";
+import type { Entry, EntryFilter, EntryKind } from "../reports/report.ts";
 
 /** Kinds that change the credit of an account, as the index has them. */
 const CREDITS = "kind IN ('deposit', 'refund', 'adjustment', 'charge')";

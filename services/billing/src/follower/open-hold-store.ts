@@ -3,7 +3,7 @@
 import type { Id } from "@gr/ledger";
 import type { Pool, PoolClient } from "@gr/runtime";
 import { placedAtOf } from "../before-steps/earlier-hold-store.ts";
-import type { OpenHolds } from "../holds/hold-store.ts";
+import type { OpenHolds } from "../holds/hold.ts";
 import { IN_RANGE, rangeValues } from "./cursor-store.ts";
 import type { StepReader } from "./follower.ts";
 import type { StepRange } from "./step-range.ts";

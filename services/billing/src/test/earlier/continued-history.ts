@@ -7,7 +7,7 @@ import { OutcomeCode } from "@gr/proto/billing";
 import type { Spender } from "../../accounts/spender.ts";
 import type { StepLedger } from "../../step-ledger/step-ledger.ts";
 import type { Operation } from "../../writer/operation.ts";
-import type { Posted } from "../../writer/post-store.ts";
+import type { Posted } from "../../writer/posted.ts";
 import { ACCOUNTS, type HistoryOperation, OWNERS, type SpenderFields, type Step } from "../history-steps.ts";
 import { THURSDAY } from "../start-billing.ts";
 import { providerOf, upstreamModelOf } from "../wallet.ts";
