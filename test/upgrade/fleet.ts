@@ -144,7 +144,7 @@ export class Fleet {
 
   /**
    * Replaces one process whose migration ends the writes of the version before. The new one waits for its tables, so it is ready
-   * at once; the old one leaves then.
+   * at once, and the old one stops.
    * @returns the time of the stop, Unix milliseconds
    */
   async replaceWithStop(service: Service, build: Build): Promise<{ from: number; until: number }> {

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { lastRelease } from "../../scripts/release/last-release.ts";
 import { answered } from "../chaos/answered.ts";
 import { noOpenHolds } from "../chaos/books.ts";
-import { startLoad, tally } from "../chaos/load.ts";
+import { startLoad } from "../chaos/load.ts";
 import { type Customer, expectExactMoney, isOwnRepeat, mixOf, openCustomer } from "../chaos/mixed-load.ts";
 import type { Sent } from "../chaos/send-order.ts";
 import { startUpstream, type Upstream } from "../chaos/upstream.ts";
@@ -85,7 +85,6 @@ test("every service is replaced by ours under load, and all but billing by the l
   }
   const failed = load.sent.filter((one) => one.conclusion !== "paid" && !isOwnRepeat(one));
   const inStop = ({ startedAt }: Sent) => startedAt > stop.from - LONGEST_MS && startedAt < stop.until;
-  console.log(load.sent.length, failed.length, stop.until - stop.from, tally(failed));
   expect(failed.filter((one) => !inStop(one))).toEqual([]);
   expect(failed.filter(({ conclusion, status }) => conclusion === "refused" && status !== 503)).toEqual([]);
   expect(

@@ -1,5 +1,5 @@
-// Seconds of the carry into the chain of steps: 10,000 accounts with 20,000 keys, 2,000,000 ended holds, 2,000 open ones and 100,000 claims
-// of the last day. A writer of the version before measures the stop: its longest wait for an answer, which is then a refusal.
+// Seconds of the carry into the chain of steps, with 10,000 accounts, 20,000 keys and 2,000,000 ended holds. A writer of the version
+// before measures the stop. The stop is its longest wait for an answer, which is then a refusal.
 // node services/billing/bench/carry.ts [ended holds]
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,14 +8,14 @@ import { startPostgres } from "@gr/embedded";
 import { createLogger, migrate, openPool, systemClock } from "@gr/runtime";
 import pg from "pg";
 import { createStepLedger } from "../src/step-ledger/step-ledger.ts";
-import { asVersionBefore } from "../src/test/earlier/earlier-database.ts";
+import { asVersionBefore } from "../src/test/earlier/earlier-database-store.ts";
 
 const ACCOUNTS = 10_000;
 const OPEN_HOLDS = 2_000;
 const CLAIMS = 100_000;
 const endedHolds = Number(process.argv[2] ?? 2_000_000);
 
-/** Holds end evenly over 90 days, so claims of the last day are of the latest ones. */
+/** Holds end evenly over 90 days. Claims are of the latest ones. */
 const FILL = [
   `INSERT INTO account (id, credits) SELECT gen_random_uuid(), 1000000000 FROM generate_series(1, ${ACCOUNTS})`,
   `INSERT INTO deposit (id, account_id, credits, status, source, created_at, changed_at)

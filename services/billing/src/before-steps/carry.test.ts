@@ -8,13 +8,13 @@ import fc from "fast-check";
 import { createStepLedger, type StepLedger } from "../step-ledger/step-ledger.ts";
 import { ContinuedHistory, chainSide, earlierSide } from "../test/earlier/continued-history.ts";
 import { earlierBooks, earlierCosts, earlierProviders } from "../test/earlier/earlier-books-store.ts";
-import { carry, type EarlierDatabase, earlierDatabase } from "../test/earlier/earlier-database.ts";
+import { carry, type EarlierDatabase, earlierDatabase } from "../test/earlier/earlier-database-store.ts";
 import { EarlierLedger } from "../test/earlier/earlier-ledger-store.ts";
 import { history, type Step } from "../test/history-steps.ts";
 
-const RUNS = byDepth({ quick: 2, deep: 30 });
+const RUNS = byDepth({ quick: 1, deep: 30 });
 /** Histories in one database, so one carry has many accounts. */
-const HISTORIES = byDepth({ quick: 20, deep: 40 });
+const HISTORIES = byDepth({ quick: 25, deep: 40 });
 const FREE_LIMIT = 2;
 const ALL_DAYS = { fromDay: "2020-01-01", toDay: "2099-12-31" };
 const MOST = 10_000;

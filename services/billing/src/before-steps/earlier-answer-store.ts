@@ -23,7 +23,13 @@ export async function readEarlierAnswer(
   holdId: Id,
   since: number,
 ): Promise<EarlierAnswer | undefined> {
-  return (await pool.query<EarlierAnswer>({ name: "earlier_answer", text: READ, values: [holdId, accountId, since] })).rows[0];
+  return (
+    await pool.query<EarlierAnswer>({
+      name: "earlier_answer",
+      text: READ,
+      values: [holdId, accountId, since],
+    })
+  ).rows[0];
 }
 
 /** Deletes expired claims and answers in slices; claims of open holds are in the chain. @param since as for the read */

@@ -21,9 +21,11 @@ export interface EarlierAdjustment {
 
 /** The status at the time of the carry; later reports are behind it. */
 export async function earlierDeposit(client: PoolClient, id: Id): Promise<EarlierDeposit | undefined> {
-  return (await client.query<EarlierDeposit>({ name: "earlier_deposit", text: DEPOSIT, values: [id] })).rows[0];
+  return (await client.query<EarlierDeposit>({ name: "earlier_deposit", text: DEPOSIT, values: [id] }))
+    .rows[0];
 }
 
 export async function earlierAdjustment(pool: Pool, id: Id): Promise<EarlierAdjustment | undefined> {
-  return (await pool.query<EarlierAdjustment>({ name: "earlier_adjustment", text: ADJUSTMENT, values: [id] })).rows[0];
+  return (await pool.query<EarlierAdjustment>({ name: "earlier_adjustment", text: ADJUSTMENT, values: [id] }))
+    .rows[0];
 }

@@ -70,7 +70,7 @@ interface HoldRow {
   readonly costs: string[] | null;
 }
 
-/** Restores holds of the account into memory. An id without such a hold is left out. */
+/** Restores holds of the account into memory. An id without such a hold has no effect. */
 export async function restoreEarlierHolds(
   client: PoolClient,
   account: Account,

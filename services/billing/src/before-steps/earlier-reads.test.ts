@@ -6,7 +6,7 @@ import { connectPostgres, createLogger, type Pool } from "@gr/runtime";
 import { ManualClock } from "@gr/testing";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { createStepLedger, type StepLedger } from "../step-ledger/step-ledger.ts";
-import { carry, type EarlierDatabase, earlierDatabase } from "../test/earlier/earlier-database.ts";
+import { carry, type EarlierDatabase, earlierDatabase } from "../test/earlier/earlier-database-store.ts";
 import { EarlierLedger } from "../test/earlier/earlier-ledger-store.ts";
 import {
   addText,
@@ -42,7 +42,7 @@ let pool: Pool;
 let clock: ManualClock;
 let chain: StepLedger;
 let texts: TextLogStore;
-/** Id of the second latest entry of before, as the version before told it to a reader. */
+/** Id of the second latest entry of before, as the version before returned it. */
 let cursor: bigint;
 
 beforeAll(async () => {

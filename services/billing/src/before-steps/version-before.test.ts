@@ -9,7 +9,7 @@ import {
   carry,
   type EarlierDatabase,
   earlierDatabase,
-} from "../test/earlier/earlier-database.ts";
+} from "../test/earlier/earlier-database-store.ts";
 import { EarlierLedger } from "../test/earlier/earlier-ledger-store.ts";
 import {
   addOldClaim,

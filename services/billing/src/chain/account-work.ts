@@ -16,7 +16,7 @@ import { type CachedAccount, noteStep } from "./cached-account.ts";
 import type { ChainOperation } from "./chain-operation.ts";
 import type { ClaimRow, KeptAnswerRow } from "./claim-store.ts";
 
-/** Difference between the clock of a process that makes ids and the clock of PostgreSQL, at most. */
+/** Milliseconds between the clock of a process that creates ids and the clock of PostgreSQL, at most. */
 const MOST_CLOCK_ERROR_MS = 600_000;
 
 /** Operation with its position in the batch. */
@@ -157,7 +157,7 @@ export class AccountWork {
     return claims;
   }
 
-  /** New holds whose id is not surely younger than the carry: the tables before the chain may have them. */
+  /** Ids of places that the tables before the chain may have: those without a time, and those that are not surely younger than the carry. */
   #earlierPlaces(): Id[] {
     const { carriedAt } = this.account;
     if (carriedAt === 0) return [];

@@ -169,7 +169,7 @@ export class ContinuedHistory {
     for (const spender of this.#spenders) await each(ledgers, (ledger) => ledger.putSpender(spender));
   }
 
-  /** Takes one step in each ledger. @returns the answer of each */
+  /** Applies one step to each ledger. @returns the answer of each */
   async take(ledgers: readonly Ledger[], step: Step): Promise<unknown[]> {
     const at = this.#date();
     switch (step.step) {

@@ -1,5 +1,5 @@
-// Earlier database owns a database as the version before the chain of steps leaves it: the migrations before the carry, and that
-// version's functions, which are kept beside this file.
+// Earlier database owns a database of the version before the chain of steps: the migrations before the carry, and the functions of that
+// version, which are stored beside this file.
 import { cp, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
