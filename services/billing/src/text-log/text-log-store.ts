@@ -124,6 +124,9 @@ const PAGE = `SELECT ${LINE}, t.id, t.account_id, t.spender_id, t.model, ${place
        AND n.kind = 4 AND coalesce(e.attempt, 2) > 1
      ORDER BY n.seq DESC LIMIT 1) n ON true`;
 
+const IS_LISTED_OPEN =
+  "t.id = ANY (ARRAY (SELECT o.hold_id FROM open_hold o WHERE o.bucket = $1 AND o.account_id = $2))";
+
 // From one account to the next in the index, so that the lines of those who keep them for long are not read through.
 const REMOVE = `WITH RECURSIVE keeper AS (
     (SELECT account_id FROM text_request ORDER BY account_id LIMIT 1)
@@ -242,6 +245,8 @@ export function pageQuery(filter: TextFilter): { text: string; values: unknown[]
   };
   add("t.spender_id =", spenderId);
   add("t.model =", model);
+  // Open holds are few; the list is at most a second behind.
+  if (state === "open") terms.push(IS_LISTED_OPEN);
   add(`${STATE} =`, state);
   add("t.began_at >", beganAfter);
   add("t.began_at <", beganBefore);
