@@ -30,6 +30,7 @@ import {
   RENEW_HOLDS_MS,
   RESOLVE_INTERVAL_MS,
   SEARCH_PAUSES,
+  MOST_SKEW_MS,
 } from "../world/timing.ts";
 import { billingClient } from "./billing-process.ts";
 import { MediaDesk, type Removed } from "./media-desk.ts";
@@ -86,7 +87,7 @@ export class Router {
   }
 
   #begin(life: Life): void {
-    const { ledger, billing: processes } = this.#surroundings;
+    const { world, ledger, billing: processes } = this.#surroundings;
     const billing = createBilling(billingClient(life, processes), life);
     const text: PaidRequests<TextKinds> = new PaidRequests({
       service: "text",
@@ -101,7 +102,7 @@ export class Router {
       clock: idleRounds(
         life,
         new Map([
-          [RESOLVE_INTERVAL_MS, () => ledger.anyExpired("text")],
+          [RESOLVE_INTERVAL_MS, () => ledger.anyExpired("text", world.now + MOST_SKEW_MS)],
           [RENEW_HOLDS_MS, () => text.running.served > 0],
         ]),
       ),
@@ -326,8 +327,8 @@ export class Router {
       world.count("answered from an earlier request");
       return { kind: "replayed", hold: earlier };
     }
-    const age = ledger.time - (ledger.audit.holds.get(earlier)?.placedAt ?? 0);
-    if (age >= CLAIM_LIFETIME_MS) world.count("kept answers that were over");
+    const age = world.now - (ledger.audit.holds.get(earlier)?.placedAt ?? 0);
+    if (age + MOST_SKEW_MS >= CLAIM_LIFETIME_MS) world.count("kept answers that were over");
     else if (requests[earlier]?.huge !== true) {
       throw world.fail(violated("I8", `${hold} repeats ${earlier}, whose answer was not kept`));
     }

@@ -81,8 +81,8 @@ export async function catchUp(
 }
 
 /** A copy is due by the number of steps, so a tail has a bound; an account with many open holds is copied more rarely. */
-export function isStateDue({ account, storedSeq }: CachedAccount): boolean {
-  return account.seq - storedSeq >= Math.max(STEPS_BETWEEN, account.open.size);
+export function isStateDue({ account, storedSeq }: CachedAccount, stepsBetween = STEPS_BETWEEN): boolean {
+  return account.seq - storedSeq >= Math.max(stepsBetween, account.open.size);
 }
 
 /** @param cached equals its stored steps */

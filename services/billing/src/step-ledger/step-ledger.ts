@@ -4,7 +4,7 @@ import type { Clock, Logger, Pool } from "@gr/runtime";
 import type { AccountStore } from "../accounts/account-store.ts";
 import type { AdjustmentStore } from "../accounts/adjustment-store.ts";
 import type { CheckSpender } from "../accounts/check-spender.ts";
-import { ChainConnection } from "../chain/chain-connection.ts";
+import { ChainConnection, type ChainOptions } from "../chain/chain-connection.ts";
 import type { ChainOperation } from "../chain/chain-operation.ts";
 import type { AnswerStore, AnswerToKeep } from "../claims/answer-store.ts";
 import type { ClaimingSpender } from "../claims/claim-store.ts";
@@ -37,6 +37,12 @@ export interface StepLedgerOptions {
     committed(operations: readonly ChainOperation[], outcomes: readonly Outcome[]): void;
     triedAgain(error: unknown): void;
   };
+  /** Opens the connection of the writer; a `ChainConnection` if absent. */
+  readonly connect?: (options: ChainOptions) => Pick<ChainConnection, "post" | "close">;
+  /** Milliseconds that never run back; those of this process if absent. */
+  readonly stopwatch?: Clock;
+  /** Resolves after so many milliseconds; in real time if absent. */
+  readonly wait?: (ms: number) => Promise<void>;
 }
 
 export interface StepLedger {
@@ -54,15 +60,18 @@ export interface StepLedger {
   close(): void;
 }
 
-export function createStepLedger({ pool, clock, freeLimit, log, events }: StepLedgerOptions): StepLedger {
+export function createStepLedger(options: StepLedgerOptions): StepLedger {
+  const { pool, clock, freeLimit, log, events, stopwatch, wait } = options;
+  const { connect = (chainOptions) => new ChainConnection(chainOptions) } = options;
   const lostRace = (error: unknown) => events.triedAgain(error);
-  const connection = new ChainConnection({ pool, clock, freeLimit, log, lostRace });
+  const time = { ...(stopwatch && { stopwatch }), ...(wait && { wait }) };
+  const connection = connect({ pool, clock, freeLimit, log, lostRace, ...time });
   const batches = new LedgerWriter<ChainOperation, Outcome>(connection, events);
   const post = (operations: readonly ChainOperation[], signal?: AbortSignal) =>
     batches.post(operations, signal);
   const accounts = new AccountReader(pool);
-  const sums = new Follower({ pool, reader: sumsReader, log });
-  const openHolds = new Follower({ pool, reader: openHoldsReader, log });
+  const sums = new Follower({ pool, reader: sumsReader, log, ...time });
+  const openHolds = new Follower({ pool, reader: openHoldsReader, log, ...time });
   const stepAccounts = createStepAccounts({ pool, clock, accounts, post });
   const dryRuns = createDryRuns(accounts, clock);
   return {
