@@ -75,7 +75,7 @@ async function live(world: World, journal?: StatementJournal): Promise<void> {
   const gifts = Array.from({ length: ACCOUNTS }, () => BigInt(random.between(1, 90)));
   const ledger = new Ledger(world, gifts, spenders, journal);
   const memory = {
-    cacheBytes: random.pick([MUCH_MEMORY_BYTES, MUCH_MEMORY_BYTES, LITTLE_MEMORY_BYTES]),
+    cacheBytes: random.chance(0.15) ? LITTLE_MEMORY_BYTES : MUCH_MEMORY_BYTES,
     stepsBetweenStates: random.pick([1_000, 8, 20]),
   };
   const billing = several(
@@ -83,6 +83,7 @@ async function live(world: World, journal?: StatementJournal): Promise<void> {
     2,
     (name) => new BillingProcess(world, `billing ${name}`, ledger, memory),
   );
+  ledger.billing = billing.map(({ process }) => process);
   const upstreams = new Map(
     PROVIDERS.map((provider) => {
       const traits = { askable: !random.chance(0.1), mostAtOnce: random.pick([1, 1, 2, 10]) };

@@ -31,6 +31,8 @@ export class Ledger implements CommitAudit, AnswerAudit {
   readonly database: Database;
   /** In the order of their places. */
   readonly open = new Map<number, AuditedHold>();
+  /** Processes of billing. */
+  billing: readonly { readonly skew: number }[] = [];
   readonly #world: World;
 
   /** @param gifts credits of each account at the beginning */
@@ -290,8 +292,9 @@ export class Ledger implements CommitAudit, AnswerAudit {
     }
   }
 
-  /** Whether a resolver may find a hold at a billing process, whose clock may be fast. */
-  anyExpired(service: Service, at: number): boolean {
+  /** Whether a resolver may find a hold at one of the billing processes. */
+  anyExpired(service: Service): boolean {
+    const at = this.#world.now + Math.max(...this.billing.map(({ skew }) => skew));
     for (const { place, deadlineAt, leasedUntil } of this.open.values()) {
       if (place.service === service && deadlineAt <= at && leasedUntil <= at) return true;
     }

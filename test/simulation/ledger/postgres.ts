@@ -1,7 +1,7 @@
 // Statements on their way to PostgreSQL and back. The server may be away, and a statement or its answer may be lost:
 // then nobody knows whether it was carried out.
-import { timedCall } from "../world/network.ts";
 import type { Life } from "../world/process.ts";
+import { RPC_TIMEOUT_MS } from "../world/timing.ts";
 
 /** Error of the driver when a connection breaks. */
 export class ConnectionLost extends Error {
@@ -30,11 +30,16 @@ export function sendStatement<Reply>(
     broke();
     return new ConnectionLost(message);
   };
-  const call = timedCall<Reply>(life, undefined, () => error("no answer"));
+  const call = life.wait<Reply>();
   if (!life.acts()) return call.promise;
+  let hasEnded = false;
+  const end = (finish: () => void) => {
+    hasEnded = true;
+    world.after(1, finish);
+  };
   const lose = () => {
     const lost = error("the connection is lost");
-    world.after(1, () => call.fail(lost));
+    end(() => call.fail(lost));
   };
   if (world.lost()) {
     lose();
@@ -48,14 +53,21 @@ export function sendStatement<Reply>(
     execute({
       answer: (reply) => {
         if (!world.lost()) {
-          world.after(1, () => call.settle(reply));
+          end(() => call.settle(reply));
           return;
         }
         world.count("commits whose reply was lost");
         lose();
       },
-      refuse: (reason) => world.after(1, () => call.fail(reason)),
+      refuse: (reason) => end(() => call.fail(reason)),
       lose,
+    });
+    // Nearly all statements end at once, so the others alone have an event for it.
+    if (hasEnded) return;
+    world.after(RPC_TIMEOUT_MS, () => {
+      if (call.over || !life.alive) return;
+      world.count("calls that timed out");
+      call.fail(error("no answer"));
     });
   });
   return call.promise;

@@ -7,7 +7,6 @@ import {
   claimKey,
   isSound,
   rowsOf,
-  type StepTables,
   type TableState,
   type TableStep,
 } from "./step-tables.ts";
@@ -35,6 +34,8 @@ class SqlError extends Error {
   }
 }
 
+/** Kind of a step. */
+const PLACE = 2;
 const UNIQUE_VIOLATION = "23505";
 const CHECK_VIOLATION = "23514";
 const LOCK_TIMEOUT = "55P03";
@@ -57,7 +58,9 @@ const NAMED: Readonly<Record<string, Answer>> = {
     });
   },
   beginnings: ({ database: { steps } }, [, buckets, ids]) =>
-    (ids as string[]).flatMap((id, index) => beginningsOf(steps, (buckets as number[])[index] ?? 0, id, [2, 11, 12, 13])),
+    (ids as string[]).flatMap((id, index) =>
+      steps.beginnings(id).filter(({ bucket }) => bucket === (buckets as number[])[index]),
+    ),
   steps_of_holds: (session, values) => stepsOfHolds(session, values),
   late_costs: (session, values) => stepsOfHolds(session, values).filter(({ kind }) => kind === 8),
   latest_claims: ({ database: { steps } }, [, , ids, keys]) =>
@@ -103,18 +106,20 @@ const NAMED: Readonly<Record<string, Answer>> = {
 const UNNAMED: readonly (readonly [part: string, answer: Answer])[] = [
   [
     "SELECT s.id, s.account_id FROM step s",
-    ({ database: { steps } }, [buckets, ids]) =>
-      (buckets as number[]).flatMap((bucket) =>
-        (ids as string[]).flatMap((id) =>
-          beginningsOf(steps, bucket, id, [2]).map(({ account_id }) => ({ id, account_id })),
-        ),
+    ({ database: { steps } }, [, ids]) =>
+      (ids as string[]).flatMap((id) =>
+        steps
+          .beginnings(id)
+          .filter(({ kind }) => kind === PLACE)
+          .map(({ account_id }) => ({ id, account_id })),
       ),
   ],
   [
     "SELECT s.account_id, s.kind, s.credits, s.detail FROM step s",
-    ({ database: { steps } }, [buckets, id]) =>
-      (buckets as number[])
-        .flatMap((bucket) => beginningsOf(steps, bucket, id as string, [11, 12, 13]))
+    ({ database: { steps } }, [, id]) =>
+      steps
+        .beginnings(id as string)
+        .filter(({ kind }) => kind !== PLACE)
         .sort((one, other) => one.kind - other.kind)
         .map(({ account_id, kind, credits, detail }) => ({ account_id, kind, credits, detail })),
   ],
@@ -145,7 +150,9 @@ const UNNAMED: readonly (readonly [part: string, answer: Answer])[] = [
     'SELECT a.content_type AS "contentType"',
     ({ database: { steps } }, [bucket, accountId, holdId, after]) => {
       const answer = steps.answers.get(`${accountId} ${holdId}`);
-      const place = steps.beginning(bucket as number, holdId as string, 2);
+      const place = steps
+        .beginnings(holdId as string)
+        .find((step) => step.bucket === bucket && step.kind === PLACE);
       if (answer === undefined || place === undefined || place.account_id !== accountId) return [];
       if (place.at <= BigInt(after as number)) return [];
       return [{ contentType: answer.content_type, body: answer.body }];
@@ -265,10 +272,6 @@ function lock(session: Session, { values: [id] }: Sent, { answer, refuse, lose }
     answer({ rows: [], rowCount: 0 });
   };
   attempt();
-}
-
-function beginningsOf(steps: StepTables, bucket: number, id: string, kinds: readonly number[]): TableStep[] {
-  return kinds.flatMap((kind) => steps.beginning(bucket, id, kind) ?? []);
 }
 
 function stepsOfHolds({ database: { steps } }: Session, values: readonly unknown[]): TableStep[] {

@@ -64,7 +64,8 @@ const FIRST_TX = 10n;
 export class StepTables {
   /** Steps by account; element n has the number n + 1. */
   readonly #chains = new Map<string, TableStep[]>();
-  readonly #beginnings = new Map<string, TableStep>();
+  /** By id. */
+  readonly #beginnings = new Map<string, TableStep[]>();
   /** Owners by account and key, in order. */
   readonly claims = new Map<string, TableClaim[]>();
   readonly answers = new Map<string, TableAnswer>();
@@ -81,8 +82,9 @@ export class StepTables {
     return this.#chains.get(accountId) ?? [];
   }
 
-  beginning(bucket: number, id: string, kind: number): TableStep | undefined {
-    return this.#beginnings.get(beginningKey(bucket, id, kind));
+  /** Steps of the index of beginnings. */
+  beginnings(id: string): readonly TableStep[] {
+    return this.#beginnings.get(id) ?? [];
   }
 
   /** @returns "running" if a transaction that has not ended would conflict: PostgreSQL waits for its end */
@@ -97,7 +99,10 @@ export class StepTables {
   #isTaken({ steps, claims, answers }: Rows): boolean {
     return (
       steps.some(({ account_id: id, seq }) => seq <= BigInt(this.chain(id).length)) ||
-      steps.some(({ bucket, id, kind }) => this.#beginnings.has(beginningKey(bucket, id, kind))) ||
+      steps.some(
+        ({ bucket, id, kind }) =>
+          BEGINNINGS.has(kind) && this.beginnings(id).some((one) => one.bucket === bucket && one.kind === kind),
+      ) ||
       claims.some(({ generation, ...claim }) =>
         this.claims.get(claimKey(claim.account_id, claim.key))?.some((one) => one.generation === generation),
       ) ||
@@ -120,11 +125,12 @@ export class StepTables {
     this.running.delete(insert);
     this.committed.push(insert);
     for (const step of insert.steps) {
-      const { account_id: accountId, bucket, id, kind } = step;
+      const { account_id: accountId, id, kind } = step;
       const chain = this.#chains.get(accountId);
       if (chain === undefined) this.#chains.set(accountId, [step]);
       else chain.push(step);
-      if (BEGINNINGS.has(kind)) this.#beginnings.set(beginningKey(bucket, id, kind), step);
+      if (!BEGINNINGS.has(kind)) continue;
+      this.#beginnings.set(id, [...this.beginnings(id), step]);
     }
     for (const claim of insert.claims) {
       const key = claimKey(claim.account_id, claim.key);
@@ -149,15 +155,11 @@ export function claimKey(accountId: string, key: Buffer): string {
   return `${accountId} ${key.toString("hex")}`;
 }
 
-function beginningKey(bucket: number, id: string, kind: number): string {
-  return `${bucket} ${id} ${kind}`;
-}
-
 function keysOf({ steps, claims, answers }: Rows): string[] {
   return [
     ...steps.map(({ account_id: id, seq }) => `step ${id} ${seq}`),
     ...steps.flatMap(({ bucket, id, kind }) =>
-      BEGINNINGS.has(kind) ? [beginningKey(bucket, id, kind)] : [],
+      BEGINNINGS.has(kind) ? [`beginning ${bucket} ${id} ${kind}`] : [],
     ),
     ...claims.map(({ account_id: id, key, generation }) => `claim ${claimKey(id, key)} ${generation}`),
     ...answers.map(({ account_id: id, hold_id: hold }) => `answer ${id} ${hold}`),

@@ -36,7 +36,6 @@ import {
   ROW_LEASE_MS,
   SEARCH_PAUSES,
   UPSTREAM_TIMEOUT_MS,
-  MOST_SKEW_MS,
 } from "../world/timing.ts";
 import { catalogOf, providerOf, storageOf } from "./media-parts.ts";
 import { type Answer, orderOf, type Request } from "./request.ts";
@@ -86,7 +85,7 @@ export class MediaDesk {
     const clock = idleRounds(
       life,
       new Map([
-        [RESOLVE_INTERVAL_MS, () => table.anyDue() || ledger.anyExpired("media", world.now + MOST_SKEW_MS)],
+        [RESOLVE_INTERVAL_MS, () => table.anyDue() || ledger.anyExpired("media")],
         [RENEW_ROWS_MS, () => this.#media.running.ids().length > 0],
       ]),
     );

@@ -87,7 +87,7 @@ export class Router {
   }
 
   #begin(life: Life): void {
-    const { world, ledger, billing: processes } = this.#surroundings;
+    const { ledger, billing: processes } = this.#surroundings;
     const billing = createBilling(billingClient(life, processes), life);
     const text: PaidRequests<TextKinds> = new PaidRequests({
       service: "text",
@@ -102,7 +102,7 @@ export class Router {
       clock: idleRounds(
         life,
         new Map([
-          [RESOLVE_INTERVAL_MS, () => ledger.anyExpired("text", world.now + MOST_SKEW_MS)],
+          [RESOLVE_INTERVAL_MS, () => ledger.anyExpired("text")],
           [RENEW_HOLDS_MS, () => text.running.served > 0],
         ]),
       ),
