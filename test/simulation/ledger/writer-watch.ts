@@ -53,14 +53,16 @@ export class WriterWatch {
       ...options,
       pool: poolOf(this.#life, this.#database, this),
       clock: this.#clockOf(options.clock),
-      refusedFromMemory: () => {
-        if (this.batch !== undefined) this.batch.isFromMemory = true;
-      },
     });
     return {
       post: (operations) => this.#post(connection, operations),
       close: () => connection.close(),
     };
+  }
+
+  /** The batch at work has hopeless places that are refused without a statement. */
+  refuseFromMemory(): void {
+    if (this.batch !== undefined) this.batch.isFromMemory = true;
   }
 
   /** Runs of a batch one at a time, as the connection takes them. */

@@ -74,7 +74,7 @@ function handlersOf(life: Life, ledger: Ledger, memory: Memory): Handlers {
     clock: life,
     freeLimit: FREE_LIMIT,
     log: SILENT,
-    events: { committed: NOTHING, triedAgain: NOTHING },
+    events: { committed: NOTHING, triedAgain: NOTHING, refusedFromMemory: () => watch.refuseFromMemory() },
     connect: (options) => watch.connect({ ...options, ...memory }),
     stopwatch: { now: () => world.now },
     wait: () => life.sleep(world.random.between(1, MOST_PAUSE_MS)),

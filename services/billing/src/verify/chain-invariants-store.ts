@@ -20,14 +20,19 @@ const LEVELS = `CROSS JOIN LATERAL (VALUES (1, budget1, window1, used1, held1), 
 const IN_ORDER = "(PARTITION BY bucket, account_id ORDER BY seq)";
 const SAME_ACCOUNT = "p.bucket = e.bucket AND p.account_id = e.account_id";
 
-/** Definitions of budgets, with the number of each budget and the steps in which it was valid. */
+/** Definitions of budgets, with the number of each budget, its changes of period so far, and the steps in which it was valid. */
 const DEFINITIONS = `definition AS (
     SELECT account_id, seq, d ->> 'id' AS budget_id, (d -> 'limit' ->> '$int')::bigint AS lim, d ->> 'period' AS period,
       dense_rank() OVER (PARTITION BY account_id ORDER BY first_seq) AS budget,
-      lead(seq) OVER (PARTITION BY account_id, d ->> 'id' ORDER BY seq) AS until_seq
-     FROM (SELECT account_id, seq, d, min(seq) OVER (PARTITION BY account_id, d ->> 'id') AS first_seq
-             FROM (SELECT account_id, seq, detail::jsonb -> 'definition' AS d FROM ${STEP} r WHERE kind = 14) raw) firsts)`;
+      lead(seq) OVER (PARTITION BY account_id, d ->> 'id' ORDER BY seq) AS until_seq,
+      count(*) FILTER (WHERE d ->> 'period' <> period0) OVER (PARTITION BY account_id, d ->> 'id' ORDER BY seq) AS periods
+     FROM (SELECT account_id, seq, d, min(seq) OVER own AS first_seq, lag(d ->> 'period') OVER (own ORDER BY seq) AS period0
+             FROM (SELECT account_id, seq, detail::jsonb -> 'definition' AS d FROM ${STEP} r WHERE kind = 14) raw
+           WINDOW own AS (PARTITION BY account_id, d ->> 'id')) firsts)`;
 const IS_VALID = `d.account_id = s.account_id AND d.budget = x.budget AND d.seq < s.seq AND (d.until_seq IS NULL OR d.until_seq > s.seq)`;
+
+/** Claims and answers that are older may be swept. */
+const LIFETIME_AGO = "$3::bigint - 86400000";
 
 /** Steps that a reader of the follower has applied, of the alias s. */
 const applied = (reader: string) => `EXISTS (SELECT FROM step_cursor c
@@ -76,13 +81,13 @@ const CHECKS: Readonly<Record<string, string>> = {
   "no limit is overrun at any level": `WITH ${DEFINITIONS} SELECT s.account_id, s.seq FROM ${STEP} s ${LEVELS} JOIN definition d
       ON ${IS_VALID} WHERE s.kind IN (2, 3) AND s.credits > 0 AND x.used + x.budget_held > d.lim`,
   "windows turn with a new day, and only then": `WITH ${DEFINITIONS}, placed AS (
-    SELECT s.account_id, x.budget, x.win, d.period, s.seq,
+    SELECT s.account_id, x.budget, x.win, d.periods, s.seq,
       CASE d.period WHEN 'lifetime' THEN NULL ELSE date_trunc(d.period, to_timestamp(s.at / 1000.0) AT TIME ZONE 'UTC') END AS start
       FROM ${STEP} s ${LEVELS} JOIN definition d ON ${IS_VALID} WHERE s.kind = 2)
     SELECT account_id, seq FROM (
-      SELECT *, lag(win) OVER w AS win0, lag(start) OVER w AS start0, lag(period) OVER w AS period0 FROM placed
+      SELECT *, lag(win) OVER w AS win0, lag(start) OVER w AS start0, lag(periods) OVER w AS periods0 FROM placed
       WINDOW w AS (PARTITION BY account_id, budget ORDER BY seq)) x
-    WHERE win < win0 OR (period = period0 AND (win = win0) <> (start IS NOT DISTINCT FROM start0))`,
+    WHERE win < win0 + (periods - periods0) OR (periods = periods0 AND (win = win0) <> (start IS NOT DISTINCT FROM start0))`,
   "a key has one charge within a day": `SELECT account_id, seq FROM (
     SELECT p.account_id, p.seq, p.at, lag(p.at) OVER (PARTITION BY p.account_id, p.claim ORDER BY p.seq) AS at0
       FROM ${STEP} p JOIN step e ON ${SAME_ACCOUNT} AND e.place_seq = p.seq AND e.kind = 5
@@ -92,16 +97,23 @@ const CHECKS: Readonly<Record<string, string>> = {
       SELECT p.account_id, p.claim, p.seq, e.seq AS end_seq FROM ${STEP} p LEFT JOIN ${STEP} e
         ON ${SAME_ACCOUNT} AND e.place_seq = p.seq AND e.kind IN (5, 6, 7)
        WHERE p.kind = 2 AND p.claim IS NOT NULL) x) y WHERE next_seq IS NOT NULL AND (end_seq IS NULL OR end_seq > next_seq)`,
-  "claims are those of their places, in their order": `SELECT account_id, p.seq FROM (
-      SELECT account_id, key, hold_id, generation, row_number() OVER (PARTITION BY account_id, key ORDER BY generation) AS n
-        FROM claim WHERE ${OWN}) c
-    FULL JOIN (SELECT account_id, seq, claim AS key, id AS hold_id,
-        row_number() OVER (PARTITION BY account_id, claim ORDER BY seq) AS n FROM ${STEP} s WHERE kind = 2 AND claim IS NOT NULL) p
-      USING (account_id, key, hold_id) WHERE c.n IS DISTINCT FROM p.n OR c.n IS DISTINCT FROM c.generation`,
+  "claims are those of their places, in their order": `WITH both_sides AS (
+    SELECT account_id, key, hold_id, c.generation, p.seq, p.at, p.is_open
+      FROM (SELECT account_id, key, hold_id, generation FROM claim WHERE ${OWN}) c
+      FULL JOIN (
+        SELECT account_id, seq, at, claim AS key, id AS hold_id,
+               NOT EXISTS (SELECT FROM step e WHERE e.bucket = s.bucket AND e.account_id = s.account_id AND e.place_seq = s.seq
+                              AND e.kind IN (5, 6, 7)) AS is_open
+          FROM ${STEP} s WHERE kind = 2 AND claim IS NOT NULL) p USING (account_id, key, hold_id))
+    SELECT account_id, seq FROM both_sides WHERE seq IS NULL OR (generation IS NULL AND (is_open OR at > ${LIFETIME_AGO}))
+    UNION ALL
+    SELECT account_id, seq FROM (
+      SELECT account_id, seq, generation, lag(generation) OVER (PARTITION BY account_id, key ORDER BY seq) AS generation0
+        FROM both_sides WHERE seq IS NOT NULL AND generation IS NOT NULL) x WHERE generation <= generation0`,
   "kept answers are those of their steps": `SELECT coalesce(a.account_id, s.account_id) AS account_id, s.seq
     FROM (SELECT * FROM kept_answer WHERE ${OWN}) a
     FULL JOIN (SELECT * FROM ${STEP} k WHERE kind = 10) s ON s.bucket = a.bucket AND s.account_id = a.account_id AND s.id = a.hold_id
-    WHERE a.hold_id IS NULL OR s.id IS NULL OR s.at <> a.kept_at`,
+    WHERE s.id IS NULL OR s.at <> a.kept_at OR (a.hold_id IS NULL AND s.at > ${LIFETIME_AGO})`,
   "states equal their step": `SELECT a.account_id, a.seq FROM (SELECT * FROM account_state WHERE ${OWN}) a
     LEFT JOIN step s USING (bucket, account_id, seq)
     WHERE (a.at, a.credited, a.debited, a.held) IS DISTINCT FROM (s.at, s.credited, s.debited, s.held)`,
@@ -119,12 +131,14 @@ const CHECKS: Readonly<Record<string, string>> = {
     FULL JOIN (SELECT * FROM usage_by_day WHERE ${OWN}) u USING (account_id, day, budget_id, model, provider)
     WHERE (u.requests, u.charge, u.cost) IS DISTINCT FROM (e.requests, e.charge, e.cost)`,
   "costs by day are the sum of their bookings": `SELECT NULL::uuid AS account_id, NULL::bigint AS seq FROM (
-      SELECT s.bucket, ${DAY} AS day, s.billed_by AS provider, sum(s.cost) AS cost, count(*) AS bookings
+      SELECT s.bucket, ${DAY} AS day, s.billed_by AS provider, sum(s.cost) AS cost, count(*) AS bookings,
+             sum(s.charge) AS charged, coalesce(sum(s.cost) FILTER (WHERE s.kind <> 5), 0) AS lost
         FROM ${STEP} s WHERE s.billed_by IS NOT NULL AND ${applied("sums")} GROUP BY 1, 2, 3) e
     FULL JOIN (
-      SELECT bucket, day, provider, sum(cost) AS cost, sum(bookings) AS bookings FROM cost_by_day WHERE ${OWN} GROUP BY 1, 2, 3) c
+      SELECT bucket, day, provider, sum(cost) AS cost, sum(bookings) AS bookings, sum(charged) AS charged, sum(lost) AS lost
+        FROM cost_by_day WHERE ${OWN} GROUP BY 1, 2, 3) c
       USING (bucket, day, provider)
-    WHERE (c.cost, c.bookings) IS DISTINCT FROM (e.cost, e.bookings)`,
+    WHERE (c.cost, c.bookings, c.charged, c.lost) IS DISTINCT FROM (e.cost, e.bookings, e.charged, e.lost)`,
   "the list of open holds is that of the steps": `SELECT account_id, place_seq AS seq FROM (
       SELECT account_id, coalesce(place_seq, seq) AS place_seq, max(deadline_at) FILTER (WHERE kind IN (2, 3, 4)) AS deadline_at,
              coalesce(max(deadline_at) FILTER (WHERE kind = 9), 0) AS leased_until
@@ -152,22 +166,27 @@ interface TotalsRow {
   readonly lost_cost: string;
 }
 
-export async function verifyChains(pool: Pool): Promise<LedgerReport> {
+/** @param now Unix milliseconds */
+export async function verifyChains(pool: Pool, now: number): Promise<LedgerReport> {
   const slices: LedgerReport[] = [];
   const { rows } = await pool.query<{ rows: number }>(SIZE);
   const count = Math.min(BUCKETS, Math.ceil((rows[0]?.rows ?? 0) / SLICE_ROWS) || 1);
   for (let slice = 0; slice < count; slice += 1) {
     const first = Math.floor((slice * BUCKETS) / count);
     const last = Math.floor(((slice + 1) * BUCKETS) / count) - 1;
-    slices.push(await inTransaction(pool, (client) => verifySlice(client, [first, last])));
+    slices.push(await inTransaction(pool, (client) => verifySlice(client, [first, last], now)));
   }
   return slices.reduce(sumOf);
 }
 
-async function verifySlice(client: PoolClient, buckets: readonly [number, number]): Promise<LedgerReport> {
+async function verifySlice(
+  client: PoolClient,
+  buckets: readonly [number, number],
+  now: number,
+): Promise<LedgerReport> {
   await client.query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY");
   await client.query(`SET LOCAL statement_timeout = ${TIMEOUT_MS}`);
-  const differences = await findChainDifferences(client, buckets);
+  const differences = await findChainDifferences(client, buckets, now);
   const { rows } = await client.query<TotalsRow>({ ...patiently(TOTALS), values: [...buckets] });
   const [totals] = rows;
   if (totals === undefined) throw new Error("The totals of the ledger have no row.");
@@ -182,16 +201,17 @@ async function verifySlice(client: PoolClient, buckets: readonly [number, number
   };
 }
 
-/** As the transaction of this connection sees the rows. */
+/** As the transaction of this connection sees the rows. @param now Unix milliseconds */
 export async function findChainDifferences(
   client: PoolClient,
   buckets: readonly [number, number],
+  now: number,
 ): Promise<Difference[]> {
   const differences: Difference[] = [];
   for (const [invariant, text] of Object.entries(CHECKS)) {
     const { rows } = await client.query<{ account_id: string | null; seq: bigint | null }>({
       ...patiently(`SELECT account_id, seq FROM (${text}) wrong ORDER BY 1, 2 LIMIT ${MOST_DIFFERENCES}`),
-      values: [...buckets],
+      values: text.includes(LIFETIME_AGO) ? [...buckets, now] : [...buckets],
     });
     const where = (account: string | null) =>
       account === null ? `buckets ${buckets.join(" to ")}` : `account ${account}`;
