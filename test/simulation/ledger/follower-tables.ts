@@ -71,14 +71,14 @@ export class FollowerTables {
     return [];
   }
 
-  /** Applies the steps of a range to the list. */
-  apply(session: Session, [, from, until, late]: readonly unknown[]): object[] {
+  /** Applies the steps of a range to the list. @returns their transactions */
+  apply(session: Session, [, from, until, late]: readonly unknown[]): bigint[] {
     const [first, end, earlier] = [from as bigint, until as bigint, late as bigint[]];
-    const steps = this.#visible(session)
-      .filter(({ tx }) => (tx >= first && tx < end) || earlier.includes(tx))
-      .flatMap((insert) => insert.steps);
-    session.write(() => this.#apply(steps));
-    return [];
+    const inserts = this.#visible(session).filter(
+      ({ tx }) => (tx >= first && tx < end) || earlier.includes(tx),
+    );
+    session.write(() => this.#apply(inserts.flatMap(({ steps }) => steps)));
+    return inserts.map(({ tx }) => tx);
   }
 
   #apply(steps: readonly TableStep[]): void {

@@ -80,8 +80,9 @@ export class Ledger implements CommitAudit, AnswerAudit {
       );
       if (!("steps" in decision)) throw new Error("The first steps of an account need facts.");
       const rows = rowsOf([encodeSteps(decision.steps, 0)]);
-      database.journal?.addFirst(rows.steps);
-      database.steps.commit(database.steps.begin(rows));
+      const first = database.steps.begin(rows);
+      database.steps.commit(first);
+      database.journal?.first.set(first.tx, decision.steps);
       for (const operation of operations) {
         if (operation.kind !== "open") audit.carryOut(knownOperation(operation), 0, this.#world.now);
       }

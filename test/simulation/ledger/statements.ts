@@ -44,7 +44,13 @@ const LOCK_TIMEOUT_MS = 10_000;
 /** Between two looks of a statement that waits for another transaction. */
 const WAIT_MS = 4;
 
+/** The journal has statements of followers without their positions, which differ in PostgreSQL. */
+const OF_FOLLOWERS = /step_cursor|SELECT min\(s\.tx\)|s\.tx = ANY \(\$2/;
+
 type Answer = (session: Session, values: readonly unknown[], sent: Sent) => readonly object[];
+
+const NO_ROWS = { rows: [] };
+const APPLY_TO_HOLDS = "WITH changed AS (";
 
 /** By name of the statement. */
 const NAMED: Readonly<Record<string, Answer>> = {
@@ -166,7 +172,15 @@ const UNNAMED: readonly (readonly [part: string, answer: Answer])[] = [
     (session, values) => session.database.followers.hasLate(session, values),
   ],
   ["UPDATE step_cursor SET seen", (session, values) => session.database.followers.move(session, values)],
-  ["WITH changed AS (", (session, values) => session.database.followers.apply(session, values)],
+  [
+    APPLY_TO_HOLDS,
+    (session, values, sent) => {
+      const { followers, journal } = session.database;
+      const txs = followers.apply(session, values);
+      session.write(() => journal?.entries.push({ sent, answer: NO_ROWS, txs }));
+      return [];
+    },
+  ],
   [
     "FROM open_hold\n  WHERE service = $1",
     ({ database: { followers } }, values) => followers.overdue(values),
@@ -198,12 +212,21 @@ export function executeStatement(session: Session, sent: Sent, ending: Ending<Re
     else {
       const answer = (sent.name === undefined ? undefined : NAMED[sent.name]) ?? answerOf(sent.text);
       const rows = answer(session, sent.values, sent);
-      session.database.journal?.add(session, sent, { rows });
+      record(session, sent, rows);
       ending.answer({ rows, rowCount: rows.length });
     }
   } catch (error) {
     ending.refuse(world.fail(error));
   }
+}
+
+/** A write is recorded at its commit. */
+function record(session: Session, sent: Sent, rows: readonly object[]): void {
+  const { journal } = session.database;
+  if (journal === undefined || OF_FOLLOWERS.test(sent.text) || sent.text.startsWith(APPLY_TO_HOLDS)) return;
+  const entry = { sent, answer: { rows } };
+  if (sent.text.startsWith("INSERT")) session.write(() => journal.entries.push(entry));
+  else journal.entries.push(entry);
 }
 
 /** Waits for other transactions with the same keys, as PostgreSQL does. */
@@ -213,7 +236,7 @@ function insert(database: Database, sent: Sent, ending: Ending<Reply>): void {
   const rows = rowsOf(sent.values);
   const since = world.now;
   const refuse = (code: string) => {
-    journal?.add(undefined, sent, { error: code });
+    journal?.entries.push({ sent, answer: { error: code } });
     ending.refuse(new SqlError(code));
   };
   const attempt = () => {
@@ -244,7 +267,7 @@ function insert(database: Database, sent: Sent, ending: Ending<Reply>): void {
       } catch (error) {
         return ending.refuse(world.fail(error));
       }
-      journal?.add(undefined, sent, { rows: [] });
+      journal?.entries.push({ sent, answer: NO_ROWS, tx: running.tx });
       ending.answer({ rows: [], rowCount: rows.steps.length });
     };
     const delay = world.commitDelay();
