@@ -12,7 +12,6 @@ import {
   type Terms,
   takeBack,
 } from "@gr/ledger";
-import { timeOf } from "../mirror/spend-mirror.ts";
 import { type CachedAccount, noteStep } from "./cached-account.ts";
 import type { ChainOperation } from "./chain-operation.ts";
 import type { ClaimRow, KeptAnswerRow } from "./claim-store.ts";
@@ -31,9 +30,11 @@ export class AccountWork {
   /** Ids without a hold in this account. */
   readonly absentHolds = new Set<Id>();
   #decision: Decision | undefined;
+  #jumps: number;
 
   constructor(cached: CachedAccount) {
     this.cached = cached;
+    this.#jumps = cached.jumps;
   }
 
   get account(): Account {
@@ -46,6 +47,8 @@ export class AccountWork {
 
   /** @returns holds that the decision needs and memory lacks; none if it is complete */
   decide(terms: Terms): readonly Id[] {
+    if (this.#jumps !== this.cached.jumps) this.absentHolds.clear();
+    this.#jumps = this.cached.jumps;
     const facts = { absentHolds: this.absentHolds, claims: this.#knownClaims() };
     const accounts = new Map([[this.account.id, this.account]]);
     const operations = this.#undecided().map(({ operation }) => operation);
@@ -160,4 +163,12 @@ export class AccountWork {
     });
     return named.filter((id) => findHold(this.account, id) === undefined && !this.absentHolds.has(id));
   }
+}
+
+const UUID_V7 = /^([0-9a-f]{8})-([0-9a-f]{4})-7/;
+
+/** @returns Unix milliseconds of a UUID of version 7; undefined for other ids */
+function timeOf(id: Id): bigint | undefined {
+  const parts = UUID_V7.exec(id);
+  return parts === null ? undefined : BigInt(`0x${parts[1]}${parts[2]}`);
 }

@@ -3,9 +3,9 @@
 import type { Account, Id } from "@gr/ledger";
 import type { PoolClient } from "@gr/runtime";
 import { bucketOf } from "./bucket.ts";
-import { type CachedAccount, newCachedAccount, replay } from "./cached-account.ts";
+import { type CachedAccount, jump, newCachedAccount, replay } from "./cached-account.ts";
 import { budgetText, holdsText, readBudget, readHolds } from "./state-text.ts";
-import { readTails } from "./step-store.ts";
+import { LONGEST_TAIL, readTails } from "./step-store.ts";
 
 /** Steps of an account between two of its stored states. */
 const STEPS_BETWEEN = 1_000;
@@ -54,30 +54,49 @@ export async function startCold(
   accountIds: readonly Id[],
 ): Promise<Map<Id, CachedAccount>> {
   const accounts = new Map(accountIds.map((id) => [id, newCachedAccount(id)]));
-  const buckets = accountIds.map(bucketOf);
-  const values = [[...new Set(buckets)], buckets, accountIds];
-  const { rows } = await client.query<StateRow>({ name: "states", text: STATES, values });
-  for (const row of rows) accounts.set(row.account_id, readState(row));
+  for (const stored of await readStates(client, accountIds)) accounts.set(stored.account.id, stored);
   await catchUp(client, accounts.values());
   return accounts;
 }
 
-/** Applies the steps that other writers have stored. @returns the accounts that changed */
+/**
+ * Applies the steps that other writers have stored. A memory that is far behind continues from the stored state.
+ * @returns the accounts that changed
+ */
 export async function catchUp(
   client: PoolClient,
   accounts: Iterable<CachedAccount>,
 ): Promise<Set<CachedAccount>> {
-  const byId = new Map(Array.from(accounts, (cached) => [cached.account.id, cached]));
   const changed = new Set<CachedAccount>();
-  if (byId.size === 0) return changed;
-  const known = new Map(Array.from(byId, ([id, { account }]) => [id, account.seq]));
-  for (const step of await readTails(client, known)) {
-    const cached = byId.get(step.accountId);
-    if (cached === undefined) continue;
-    replay(cached, step);
-    changed.add(cached);
+  let behind = new Map(Array.from(accounts, (cached) => [cached.account.id, cached]));
+  for (let round = 1; behind.size > 0; round += 1) {
+    const counts = new Map<Id, number>();
+    const known = new Map(Array.from(behind, ([id, { account }]) => [id, account.seq]));
+    for (const step of await readTails(client, known)) {
+      const cached = behind.get(step.accountId);
+      if (cached === undefined) continue;
+      replay(cached, step);
+      changed.add(cached);
+      counts.set(step.accountId, (counts.get(step.accountId) ?? 0) + 1);
+    }
+    behind = new Map(Array.from(behind).filter(([id]) => counts.get(id) === LONGEST_TAIL));
+    if (round === 1 && behind.size > 0) await jumpToStates(client, behind);
   }
   return changed;
+}
+
+async function jumpToStates(client: PoolClient, accounts: ReadonlyMap<Id, CachedAccount>): Promise<void> {
+  for (const stored of await readStates(client, [...accounts.keys()])) {
+    const cached = accounts.get(stored.account.id);
+    if (cached !== undefined && cached.account.seq < stored.account.seq) jump(cached, stored);
+  }
+}
+
+async function readStates(client: PoolClient, accountIds: readonly Id[]): Promise<CachedAccount[]> {
+  const buckets = accountIds.map(bucketOf);
+  const values = [[...new Set(buckets)], buckets, accountIds];
+  const { rows } = await client.query<StateRow>({ name: "states", text: STATES, values });
+  return rows.map(readState);
 }
 
 /** A copy is due by the number of steps, so a tail has a bound; an account with many open holds is copied more rarely. */

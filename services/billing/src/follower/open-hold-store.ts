@@ -2,7 +2,7 @@
 // applied; a lease is decided by the ledger itself.
 import type { Id } from "@gr/ledger";
 import type { Pool, PoolClient } from "@gr/runtime";
-import type { OpenHolds } from "../holds/hold-store.ts";
+import type { OpenHolds } from "../holds/hold.ts";
 import { IN_RANGE, rangeValues } from "./cursor-store.ts";
 import type { StepReader } from "./follower.ts";
 import type { StepRange } from "./step-range.ts";

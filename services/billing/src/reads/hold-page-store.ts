@@ -4,7 +4,7 @@ import type { Pool } from "@gr/runtime";
 import { bucketOf } from "../chain/bucket.ts";
 import { queryByKey } from "../chain/step-store.ts";
 import type { NamedHold } from "../follower/open-hold-store.ts";
-import type { HoldFilter } from "../holds/hold-store.ts";
+import type { HoldFilter } from "../holds/hold.ts";
 
 /** Open holds are a short table; resolved ones are found by their places. */
 const OPEN = `SELECT account_id AS "accountId", hold_id AS "holdId" FROM open_hold o

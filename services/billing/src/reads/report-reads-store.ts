@@ -15,7 +15,7 @@ import type {
   UsageFilter,
   UsageGroup,
   UsageSums,
-} from "../reports/report-store.ts";
+} from "../reports/report.ts";
 import type { AccountReader } from "./account-reader.ts";
 
 /** Kinds of steps that change the credit of an account. */
@@ -44,7 +44,7 @@ const pageOfKinds = (
   LEFT JOIN step p ON s.kind = 5 AND p.bucket = s.bucket AND p.account_id = s.account_id AND p.seq = s.place_seq
   ORDER BY s.seq DESC`;
 
-const ALL_ENTRIES = pageOfKinds("5, 11, 12, 13");
+export const ALL_ENTRIES = pageOfKinds("5, 11, 12, 13");
 const CREDIT_ENTRIES = pageOfKinds("11, 12, 13");
 
 interface EntryRow {
@@ -67,7 +67,7 @@ const GROUPS: Readonly<Record<UsageGroup, string>> = {
 };
 
 /** Sums of sums: the last row of all, which no other hides, is the total. */
-const sumUsageBy = (group: UsageGroup, perDay: boolean): string => `WITH sums AS (
+export const sumUsageBy = (group: UsageGroup, perDay: boolean): string => `WITH sums AS (
     SELECT ${GROUPS[group]} AS name, ${perDay ? GROUPS.day : "''"} AS day,
            sum(requests)::bigint AS requests, sum(charge)::bigint AS credits
       FROM usage_by_day
@@ -94,7 +94,7 @@ const LAST_USED = `SELECT b.id, u.day FROM unnest($3::uuid[]) b (id)
     SELECT ${GROUPS.day} AS day FROM usage_by_day u
      WHERE u.bucket = $1 AND u.account_id = $2 AND u.budget_id = b.id ORDER BY u.day DESC LIMIT 1) u`;
 
-const SUM_COSTS = `SELECT ${GROUPS.day} AS day, provider, upstream_model AS "upstreamModel", sum(cost)::text AS cost,
+export const SUM_COSTS = `SELECT ${GROUPS.day} AS day, provider, upstream_model AS "upstreamModel", sum(cost)::text AS cost,
     sum(bookings)::bigint AS entries, sum(charged)::bigint AS charged, sum(lost)::text AS lost
   FROM cost_by_day WHERE bucket = ANY ($1::int[]) AND day BETWEEN $2::date AND $3::date AND provider = ANY ($4::text[])
  GROUP BY 1, 2, 3 ORDER BY 1, 2, 3 LIMIT $5`;
@@ -104,7 +104,7 @@ interface CostRow extends Omit<CostSum, "cost" | "lost"> {
   readonly lost: string;
 }
 
-const BUCKETS = Array.from({ length: 256 }, (_, bucket) => bucket);
+export const BUCKETS = Array.from({ length: 256 }, (_, bucket) => bucket);
 
 export interface ReportReadsDeps {
   readonly pool: Pool;

@@ -2,8 +2,8 @@
 // a step; the report of a payment is stored beside it for states that change no credit.
 import type { Account, BudgetDefinition, Id, Outcome } from "@gr/ledger";
 import { type Clock, inTransaction, type Pool } from "@gr/runtime";
-import { type AccountStore, noAccount } from "../accounts/account-store.ts";
-import type { Adjustment, AdjustmentStore } from "../accounts/adjustment-store.ts";
+import type { Adjustment, AdjustmentStore } from "../accounts/accounts.ts";
+import { type AccountStore, noAccount } from "../accounts/accounts.ts";
 import { depositEntry } from "../accounts/deposit.ts";
 import type { Spender } from "../accounts/spender.ts";
 import type { ChainOperation } from "../chain/chain-operation.ts";

@@ -2,7 +2,7 @@
 // line is not waited for by anybody and is no money, so its commit does not wait for the disk.
 import type { Credits, PicoUsd } from "@gr/money";
 import type { Pool } from "@gr/runtime";
-import { noAccount } from "../accounts/account-store.ts";
+import { noAccount } from "../accounts/accounts.ts";
 import { bucketOf } from "../chain/bucket.ts";
 import { queryByKey } from "../chain/step-store.ts";
 import type { HoldState } from "../holds/hold.ts";
