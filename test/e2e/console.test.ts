@@ -288,23 +288,24 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
       expect(await works(secret)).toBe(401);
       expect((await change({ is_active: true })).body.status).toBe("active");
       const rotated = await owner.post(of(`keys/${key.id}/rotate`), { overlap_hours: 0 });
-      expect([rotated.status, rotated.body.key.name]).toEqual([201, "mine"]);
+      expect([rotated.status, rotated.body.key.id]).toEqual([201, key.id]);
       expect([await works(secret), await works(rotated.body.secret)]).toEqual([401, 200]);
-      const overlapping = await owner.post(of(`keys/${rotated.body.key.id}/rotate`), {});
+      const overlapping = await owner.post(of(`keys/${key.id}/rotate`), {});
       expect([await works(rotated.body.secret), await works(overlapping.body.secret)]).toEqual([200, 200]);
-      expect((await owner.ask("DELETE", of(`keys/${overlapping.body.key.id}`))).status).toBe(204);
-      expect(await works(overlapping.body.secret)).toBe(401);
+      expect(overlapping.body.key.former_secret.hint).toBe(rotated.body.key.hint);
+      expect((await owner.ask("DELETE", of(`keys/${key.id}`))).status).toBe(204);
+      for (const ended of [rotated, overlapping]) expect(await works(ended.body.secret)).toBe(401);
       const listed = JSON.stringify((await owner.get(of("keys"))).body);
       for (const shown of [secret, rotated.body.secret]) expect(listed).not.toContain(shown);
     });
 
-    test("a key has allow-lists, which a copy keeps, a change replaces, and null removes", async () => {
+    test("a key has allow-lists, which a rotation keeps, a change replaces, and null removes", async () => {
       const lists = { allowed_models: ["sandbox/chat", "sandbox/image*"], allowed_providers: ["openai"] };
       const created = await owner.post(of("keys"), { name: "bound", ...lists });
       expect([created.status, created.body.key]).toEqual([201, expect.objectContaining(lists)]);
-      const copied = await owner.post(of(`keys/${created.body.key.id}/rotate`), { overlap_hours: 0 });
-      expect(copied.body.key).toMatchObject(lists);
-      const change = (body: object) => owner.ask("PATCH", of(`keys/${copied.body.key.id}`), { body });
+      const rotated = await owner.post(of(`keys/${created.body.key.id}/rotate`), { overlap_hours: 0 });
+      expect(rotated.body.key).toMatchObject(lists);
+      const change = (body: object) => owner.ask("PATCH", of(`keys/${rotated.body.key.id}`), { body });
       expect((await change({ name: "still bound" })).body).toMatchObject(lists);
       const freed = { ...lists, allowed_models: null };
       expect((await change({ allowed_models: null })).body).toMatchObject(freed);
@@ -322,7 +323,7 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
       });
       expect([refused.status, refused.body.error.code]).toEqual([403, "model_not_allowed"]);
       expect((await owner.ask("DELETE", of(`keys/${key.id}`))).status).toBe(204);
-      expect((await owner.ask("DELETE", of(`keys/${copied.body.key.id}`))).status).toBe(204);
+      expect((await owner.ask("DELETE", of(`keys/${rotated.body.key.id}`))).status).toBe(204);
     });
 
     test("a key of another account is not found, and a management key takes an admin", async () => {

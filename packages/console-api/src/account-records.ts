@@ -28,6 +28,10 @@ export const keyRecord = z.object({
     .describe("ids, or their beginnings with * at the end; null = all models"),
   allowed_providers: z.array(z.string()).nullable().describe("null = all providers"),
   limited_by: z.enum(["key", "balance"]).nullable().describe("which of them binds; null = management key"),
+  former_secret: z
+    .object({ hint: z.string(), ends_at: time })
+    .nullable()
+    .describe("the secret before the last rotation, while it works; it spends from the same limit"),
 });
 export type KeyRecord = z.infer<typeof keyRecord>;
 export const keyPage = page(keyRecord);
@@ -85,7 +89,7 @@ export const keyChangeBody = z
   })
   .partial();
 
-/** Time for which the old key stays valid; 0 ends it at once. */
+/** Time for which the secret before works; 0 ends it within seconds. */
 export const rotateBody = z.strictObject({
   overlap_hours: z
     .number({ error: "It must be a number of hours" })
@@ -134,16 +138,6 @@ export const homeRecord = z.object({
     .nullable()
     .describe("whole days that the balance lasts at the mean of the last seven; null = nothing was spent"),
   first_steps: z.object({ has_deposit: z.boolean(), has_key: z.boolean(), has_request: z.boolean() }),
-  last_failures: z.array(
-    z.object({
-      id: z.string().describe("of the request"),
-      at: time,
-      model: z.string(),
-      status: z.enum(["failed", "blocked"]),
-      message: z.string(),
-      code: z.string().nullable(),
-    }),
-  ),
 });
 export type HomeRecord = z.infer<typeof homeRecord>;
 

@@ -107,7 +107,7 @@ const accountRoutes = routes({
     method: "GET",
     path: "/console/api/accounts/:account/home",
     access: "viewer",
-    summary: "Balance, spend, first steps, last failures",
+    summary: "Balance, spend, first steps",
     answer: account.homeRecord,
   },
   listKeys: {
@@ -140,7 +140,7 @@ const accountRoutes = routes({
     path: "/console/api/accounts/:account/keys/:id/rotate",
     access: "developer",
     summary:
-      "Create a copy of this key, which expires when the overlap ends; a management key requires an admin",
+      "Replace the secret of a key; the secret before works until the overlap ends, from the same limit; a management key requires an admin",
     body: account.rotateBody,
     status: 201,
     answer: account.mintedKey,

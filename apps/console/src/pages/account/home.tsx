@@ -6,6 +6,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense } from "react";
 import { call } from "../../api/console-client.ts";
+import { barColor, shareOf } from "../../parts/figures/budget-share.ts";
 import { moneyText } from "../../parts/figures/figure-text.ts";
 import { Balance, Money, Time } from "../../parts/figures/figures.tsx";
 import { Loaded } from "../../parts/lists/loaded.tsx";
@@ -26,8 +27,6 @@ const FIRST_STEPS_MS = 3_000;
 const USUAL_MS = 30_000;
 const LATEST = 6;
 const BUDGETS = 5;
-/** Percent of a budget from which its bar is amber. */
-const NEARLY_USED = 80;
 
 export function Home() {
   const { account_id: account } = useAccount();
@@ -75,7 +74,12 @@ function Figures({ account, home }: { account: string; home: HomeRecord }) {
     <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
       <Figure
         name="Balance"
-        note={days_left !== null && days_left > 365 ? "Lasts longer than a year" : lasts}
+        note={
+          <>
+            {days_left !== null && days_left > 365 ? "Lasts longer than a year" : lasts}
+            {Number(held) > 0 && <div>{moneyText(held)} of it is held by running requests</div>}
+          </>
+        }
         action={
           <Anchor
             size="sm"
@@ -93,10 +97,7 @@ function Figures({ account, home }: { account: string; home: HomeRecord }) {
       <Figure name="Last 7 days">
         <Money usd={spend.last_7_days} strong />
       </Figure>
-      <Figure
-        name="Last 30 days"
-        note={Number(held) > 0 && `${moneyText(held)} more is held by running requests`}
-      >
+      <Figure name="Last 30 days">
         <Money usd={spend.last_30_days} strong />
       </Figure>
     </SimpleGrid>
@@ -274,13 +275,12 @@ function Budgets({ account }: { account: string }) {
 
 function Budget({ of: key }: { of: KeyRecord }) {
   const used = usedPercent(key);
-  const color = used >= 100 ? "red" : used >= NEARLY_USED ? "yellow" : "brand";
   return (
     <Stack gap={6}>
       <Text fw={500} truncate>
         {key.name}
       </Text>
-      <Progress value={used} color={color} size="sm" aria-label={`${key.name}: ${used} % used`} />
+      <Progress value={used} color={barColor(used)} size="sm" aria-label={`${key.name}: ${used} % used`} />
       <Group justify="space-between" gap="xs">
         <Text size="xs" c="dimmed" className="figures">
           {moneyText(key.period_spend)} of {moneyText(key.spend_limit ?? "0")}
@@ -301,8 +301,6 @@ function Resets({ at }: { at: string }) {
   );
 }
 
-/** From 0 to 100, for a bar; no money is computed. A limit of zero is used up. */
 function usedPercent({ spend_limit: limit, period_spend: spent }: KeyRecord): number {
-  const most = Number(limit ?? "0");
-  return most === 0 ? 100 : Math.min(100, Math.floor((Number(spent) / most) * 100));
+  return Math.floor(shareOf(spent, limit ?? "0"));
 }

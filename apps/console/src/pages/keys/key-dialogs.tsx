@@ -253,11 +253,17 @@ export function RotateKey({
       <form onSubmit={form.onSubmit((values) => rotate.mutate(values))}>
         <Stack>
           <Text size="sm">
-            A new key replaces this one. Configure it in your programs before the old key expires.
+            The key gets a new secret. Its budget, its spend and its limits stay: both secrets spend from the
+            same budget. Configure the new one in your programs before the old one ends.
           </Text>
+          {apiKey.former_secret !== null && (
+            <Alert color="yellow">
+              The secret before, {apiKey.former_secret.hint}, ends at once when you rotate again.
+            </Alert>
+          )}
           <NumberInput
-            label="Keep the old key working for, hours"
-            description="0 ends the old key at once"
+            label="Keep the old secret working for, hours"
+            description="0 ends it within seconds"
             min={0}
             max={720}
             {...form.getInputProps("overlap_hours")}

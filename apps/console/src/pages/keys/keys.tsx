@@ -4,6 +4,7 @@ import { Badge, Button, Group, Menu, Progress, Stack, Switch, Table, Tabs, Text,
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { call } from "../../api/console-client.ts";
+import { barColor, shareOf } from "../../parts/figures/budget-share.ts";
 import { countText, fromNow, moneyText } from "../../parts/figures/figure-text.ts";
 import { Money, Time } from "../../parts/figures/figures.tsx";
 import { useAct } from "../../parts/forms/act.ts";
@@ -103,6 +104,7 @@ function KeyTable({ keys, mayChange, open }: TableProps) {
             <Text size="xs" c="dimmed" ff="monospace">
               {key.hint}
             </Text>
+            <Former of={key} />
             <Allowed of={key} />
           </Table.Td>
           <Table.Td>
@@ -119,6 +121,16 @@ function KeyTable({ keys, mayChange, open }: TableProps) {
         </Table.Tr>
       ))}
     </RowsTable>
+  );
+}
+
+/** The secret before a rotation, while programs may still use it. */
+function Former({ of: { former_secret: former } }: { of: KeyRecord }) {
+  if (former === null) return null;
+  return (
+    <Text size="xs" c="dimmed" title={new Date(former.ends_at).toLocaleString()}>
+      replaced <code>{former.hint}</code> ends {fromNow(former.ends_at)}
+    </Text>
   );
 }
 
@@ -153,6 +165,7 @@ function Spent({ of: key }: { of: KeyRecord }) {
       {key.spend_limit !== null && (
         <Progress
           value={shareOf(key.period_spend, key.spend_limit)}
+          color={barColor(shareOf(key.period_spend, key.spend_limit))}
           aria-label={`Share of the limit of ${key.name} that is spent`}
         />
       )}
@@ -163,11 +176,6 @@ function Spent({ of: key }: { of: KeyRecord }) {
       </Text>
     </Stack>
   );
-}
-
-/** Percent, for a picture only. */
-function shareOf(part: string, whole: string): number {
-  return Number(whole) === 0 ? 100 : Math.min(100, (Number(part) / Number(whole)) * 100);
 }
 
 const STATUS = {
@@ -202,6 +210,7 @@ function OnSwitch({ of: key, mayChange }: { of: KeyRecord; mayChange: boolean })
   });
   return (
     <Switch
+      color={key.status === "active" ? "green" : "gray"}
       checked={change.isPending ? change.variables : key.is_active}
       disabled={!mayChange || change.isPending}
       onChange={({ currentTarget }) => change.mutate(currentTarget.checked)}

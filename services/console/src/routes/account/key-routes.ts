@@ -20,7 +20,7 @@ type KeyRoutes = Handlers<
 const PERIODS = { day: SpendPeriod.DAY, week: SpendPeriod.WEEK, month: SpendPeriod.MONTH } as const;
 
 export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
-  const { keys, clock } = deps;
+  const { keys } = deps;
   /** @throws ServiceError key_not_found, role_required */
   const findKey = async (accountId: string, keyId: string, role: Role | undefined): Promise<Key> => {
     const { key } = await keys.getKey({ accountId, keyId });
@@ -90,29 +90,12 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
     rotateKey: async (call) => {
       const accountId = accountOf(call);
       const { id: keyId = "" } = call.params;
-      const before = await findKey(accountId, keyId, call.role);
-      const { name, kind, period, expiresAt, allowedModels, allowedProviders, defaultResponseFormat } =
-        before;
-      const { key, secret } = await keys.mintKey({
-        accountId,
-        name,
-        kind,
-        period,
-        ...spendLimitFields(spendLimitOf(before)),
-        ...(expiresAt === undefined ? {} : { expiresAt }),
-        ...(allowedModels === undefined ? {} : { allowedModels }),
-        ...(allowedProviders === undefined ? {} : { allowedProviders }),
-        defaultResponseFormat,
-      });
-      const ends = BigInt(clock.now() + call.body.overlap_hours * HOUR_MS);
-      if (call.body.overlap_hours === 0) await keys.deleteKey({ accountId, keyId, kind });
-      else if (expiresAt === undefined || expiresAt > ends) {
-        await keys.updateKey({ accountId, keyId, expiry: { case: "expiresAt", value: ends } });
-      }
-      const record = await recordOf(accountId, key);
-      const detail = { new_key: record.id, overlap_hours: String(call.body.overlap_hours) };
+      await findKey(accountId, keyId, call.role);
+      const { overlap_hours: hours } = call.body;
+      const { key, secret } = await keys.rotateKey({ accountId, keyId, overlapMs: BigInt(hours * HOUR_MS) });
+      const detail = { overlap_hours: String(hours) };
       await recordAudit(deps, call, { action: "key.rotated", subject: keyId, detail });
-      return { key: record, secret };
+      return { key: await recordOf(accountId, key), secret };
     },
     deleteKey: async (call) => {
       const accountId = accountOf(call);
@@ -182,7 +165,13 @@ export function keyRecordOf(
     allowed_models: key.allowedModels?.names ?? null,
     allowed_providers: key.allowedProviders?.names ?? null,
     limited_by: isManagement ? null : bindsItself ? "key" : "balance",
+    former_secret: formerOf(key, now),
   };
+}
+
+function formerOf({ formerHint, formerEndsAt }: Key, now: number): KeyRecord["former_secret"] {
+  if (formerEndsAt === undefined || Number(formerEndsAt) <= now) return null;
+  return { hint: formerHint, ends_at: timeOf(formerEndsAt) };
 }
 
 function kindOf(kind: "normal" | "management"): KeyKind {

@@ -11,7 +11,6 @@ import { type Credits, formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import { type Entry, EntryKind, UsageGroup, type UsageSum } from "@gr/proto/billing";
 import { KeyKind } from "@gr/proto/keys";
-import { GenerationStatus } from "@gr/proto/media";
 import type { FastifyReply } from "fastify";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { accountOf, type ConsoleCall, type Handlers } from "../../door/console-call.ts";
@@ -22,7 +21,6 @@ import { csvLine } from "./csv.ts";
 
 const DAYS_SHOWN = 30;
 const DAYS_OF_MEAN = 7;
-const MOST_FAILURES = 5;
 const EXPORT_PAGE = 1_000;
 const EXPORT_LINES = 100_000;
 /** Most sums of one billing call: kinds are sums over all models. */
@@ -68,27 +66,20 @@ export function moneyRoutes(deps: ConsoleDeps): MoneyRoutes {
 }
 
 async function readHome(
-  { billing, reports, keys, media, clock }: ConsoleDeps,
+  { billing, reports, keys, clock }: ConsoleDeps,
   accountId: string,
 ): Promise<HomeRecord> {
   const now = clock.now();
   const [fromDay, toDay] = [dayOf(now - (DAYS_SHOWN - 1) * DAY_MS), dayOf(now)];
-  const failuresOf = (status: GenerationStatus) =>
-    media.listGenerations({ accountId, status, limit: MOST_FAILURES });
-  const [credits, usage, someKeys, failed, blocked] = await Promise.all([
+  const [credits, usage, someKeys] = await Promise.all([
     billing.getCredits({ accountId }),
     reports.sumUsage({ accountId, group: UsageGroup.DAY, fromDay, toDay }),
     keys.listKeys({ accountId, kind: KeyKind.NORMAL, limit: 1 }),
-    failuresOf(GenerationStatus.FAILED),
-    failuresOf(GenerationStatus.BLOCKED),
   ]);
   const since = (days: number) => {
     const first = dayOf(now - (days - 1) * DAY_MS);
     return usage.sums.reduce((sum, { group, credits: spent }) => (group >= first ? sum + spent : sum), 0n);
   };
-  const failures = [...failed.generations, ...blocked.generations]
-    .toSorted((a, b) => Number(b.createdAt - a.createdAt))
-    .slice(0, MOST_FAILURES);
   return {
     balance: formatCredits(credits.remainingCredits),
     held: formatCredits(credits.heldCredits),
@@ -104,14 +95,6 @@ async function readHome(
       has_key: someKeys.keys.length > 0,
       has_request: usage.requests > 0n || credits.depositedCredits > credits.remainingCredits,
     },
-    last_failures: failures.map(({ id, createdAt, model, status, error }) => ({
-      id,
-      at: new Date(Number(createdAt)).toISOString(),
-      model,
-      status: status === GenerationStatus.BLOCKED ? ("blocked" as const) : ("failed" as const),
-      message: error?.message ?? "",
-      code: error?.code || null,
-    })),
   };
 }
 
