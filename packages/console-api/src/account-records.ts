@@ -183,6 +183,9 @@ export const ledgerLine = z.object({
   at: time,
   kind: ledgerKind,
   amount: usd.describe("a positive amount added credit, a negative one withdrew it"),
+  balance_after: usd
+    .nullable()
+    .describe("balance after this line; null with a filter by kind, and for an account that is charged without a pause"),
   request_id: z.string().nullable().describe("of a charge"),
   model: z.string().nullable(),
   key_id: z.string().nullable().describe("web_token = the playground"),

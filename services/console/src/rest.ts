@@ -11,6 +11,7 @@ import type { RunningWork } from "./door/running-work.ts";
 import { STRIPE_WEBHOOK_PATH, stripeWebhook } from "./payments/stripe-webhook.ts";
 import { alertRoutes } from "./routes/account/alert-routes.ts";
 import { keyRoutes } from "./routes/account/key-routes.ts";
+import { ledgerRoutes } from "./routes/account/ledger-routes.ts";
 import { memberRoutes } from "./routes/account/member-routes.ts";
 import { moneyRoutes } from "./routes/account/money-routes.ts";
 import { paymentRoutes } from "./routes/account/payment-routes.ts";
@@ -36,6 +37,7 @@ export function consoleRest(deps: ConsoleDeps, work: RunningWork): RestApi {
     ...memberRoutes(deps),
     ...keyRoutes(deps),
     ...alertRoutes(deps),
+    ...ledgerRoutes(deps),
     ...moneyRoutes(deps),
     ...standingRoutes(deps),
     ...requestRoutes(deps),
