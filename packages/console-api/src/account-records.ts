@@ -141,40 +141,6 @@ export const homeRecord = z.object({
 });
 export type HomeRecord = z.infer<typeof homeRecord>;
 
-/** USD; the minimum of the payment service, and a maximum against mistakes. */
-export const TOP_UP_MIN = 1;
-export const TOP_UP_MAX = 10_000;
-const topUpRange = `It must be from ${TOP_UP_MIN} to ${TOP_UP_MAX} USD`;
-
-export const paymentBody = z.strictObject({
-  amount: z
-    .string({ error: 'It must be an amount of USD as a string, for example "25.00"' })
-    .regex(
-      /^\d{1,11}(\.\d{1,2})?$/,
-      'It must be an amount of USD with at most two decimals, for example "25.00"',
-    )
-    .refine((usd) => Number(usd) >= TOP_UP_MIN && Number(usd) <= TOP_UP_MAX, topUpRange),
-});
-
-export const paymentStatus = z
-  .enum(["pending", "completed", "failed", "refunded"])
-  .describe("pending: not paid, or not confirmed yet; failed: abandoned; refunded: the whole payment");
-export const payment = z.object({
-  id: z.string(),
-  amount: usd,
-  status: paymentStatus,
-  reversed: usd.describe("part that refunds and disputes withdrew"),
-  asked_by: z.string().describe("e-mail address"),
-  created_at: time,
-  changed_at: time.describe("when it got its status"),
-  checkout_url: z.string().nullable().describe("where it can be paid, while it is pending"),
-  receipt_url: z.string().nullable(),
-  needs_operator: z.boolean().describe("it is not booked as it was paid; the operator looks at it"),
-});
-export type PaymentRecord = z.infer<typeof payment>;
-export const paymentPage = page(payment);
-export const newPayment = z.object({ payment, url: z.string().describe("where to pay") });
-
 export const ledgerKind = z.enum(["deposit", "refund", "adjustment", "charge"], {
   error: "It must be deposit, refund, adjustment or charge",
 });
@@ -185,7 +151,9 @@ export const ledgerLine = z.object({
   amount: usd.describe("a positive amount added credit, a negative one withdrew it"),
   balance_after: usd
     .nullable()
-    .describe("balance after this line; null with a filter by kind, and for an account that is charged without a pause"),
+    .describe(
+      "balance after this line; null with a filter by kind, and for an account that is charged without a pause",
+    ),
   request_id: z.string().nullable().describe("of a charge"),
   model: z.string().nullable(),
   key_id: z.string().nullable().describe("web_token = the playground"),

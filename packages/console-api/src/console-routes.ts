@@ -11,6 +11,7 @@ import * as people from "./people.ts";
 import { personRoutes } from "./person-routes.ts";
 import * as requests from "./request-records.ts";
 import * as router from "./router-records.ts";
+import { topUpRoutes } from "./top-up-routes.ts";
 import * as usage from "./usage-records.ts";
 
 const ledgerFilter = {
@@ -173,23 +174,6 @@ const accountRoutes = routes({
     access: "viewer",
     summary: "The same as CSV, oldest of the newest 100,000 lines last",
     query: z.object(ledgerFilter),
-  },
-  listPayments: {
-    method: "GET",
-    path: "/console/api/accounts/:account/payments",
-    access: "viewer",
-    summary: "Top-ups, newest first",
-    query: z.object({ ...pageQuery, id: z.string().min(1).max(100).optional().describe("only this one") }),
-    answer: account.paymentPage,
-  },
-  createPayment: {
-    method: "POST",
-    path: "/console/api/accounts/:account/payments",
-    access: "admin",
-    summary: "Begin a top-up; the answer has the address of the payment page",
-    body: account.paymentBody,
-    status: 201,
-    answer: account.newPayment,
   },
   readUsage: {
     method: "GET",
@@ -399,6 +383,7 @@ export const consoleRoutes = {
   ...personRoutes,
   ...memberRoutes,
   ...accountRoutes,
+  ...topUpRoutes,
   ...alertRoutes,
   ...operatorRoutes,
 };

@@ -11,4 +11,5 @@ export * from "./people.ts";
 export * from "./request-records.ts";
 export * from "./roles.ts";
 export * from "./router-records.ts";
+export * from "./top-up-records.ts";
 export * from "./usage-records.ts";

@@ -17,6 +17,7 @@ import { moneyRoutes } from "./routes/account/money-routes.ts";
 import { paymentRoutes } from "./routes/account/payment-routes.ts";
 import { requestRoutes } from "./routes/account/request-routes.ts";
 import { standingRoutes } from "./routes/account/standing.ts";
+import { topUpRoutes } from "./routes/account/top-up-routes.ts";
 import { healthRoutes } from "./routes/operator/health-routes.ts";
 import { inspectRoutes } from "./routes/operator/inspect-routes.ts";
 import { operatorRoutes } from "./routes/operator/operator-routes.ts";
@@ -42,6 +43,7 @@ export function consoleRest(deps: ConsoleDeps, work: RunningWork): RestApi {
     ...standingRoutes(deps),
     ...requestRoutes(deps),
     ...paymentRoutes(deps),
+    ...topUpRoutes(deps),
     ...operatorRoutes(deps),
     ...inspectRoutes(deps),
     ...routerRoutes(deps),
@@ -51,12 +53,12 @@ export function consoleRest(deps: ConsoleDeps, work: RunningWork): RestApi {
   const callers = new WeakMap<FastifyRequest, CallerFacts>();
   const { people, store, operators, config, events } = deps;
   const names = Object.keys(consoleRoutes) as ConsoleRouteName[];
-  const { stripe, settling, payments } = deps;
+  const { stripe, settling, payments, payers } = deps;
   return {
     refusesNul: true,
     routes: [
       ...names.map((name) => routeOf(consoleRoutes[name], handlers[name] as Handler<never>, callers)),
-      ...(stripe && settling ? [stripeWebhook({ stripe, settling, payments, events })] : []),
+      ...(stripe && settling ? [stripeWebhook({ stripe, settling, payments, payers, events })] : []),
     ].map((route) => ({ ...route, handle: (request) => work.run(() => route.handle(request)) })),
     setup: async (scope) => {
       scope.addHook("onError", async (_request, _reply, error) => {

@@ -1,6 +1,6 @@
 // Alerts on their tables: settings, crossings, and alerts with their deliveries. A row assigns each check and each
 // delivery to one process.
-import { inTransaction, type Pool } from "@gr/runtime";
+import { inTransaction, type Pool, type PoolClient } from "@gr/runtime";
 import type { AlertDecision, AlertRules, Crossing, NewAlert } from "./alert-rules.ts";
 
 export interface AlertSettings extends AlertRules {
@@ -122,6 +122,21 @@ const ADD_ALERTS = `INSERT INTO alert (id, account_id, kind, at, facts, mail, ma
   SELECT gen_random_uuid(), $1, kind, $3, facts, CASE WHEN $4 THEN 'pending' ELSE 'none' END, $3,
     CASE WHEN $5::text IS NULL THEN 'none' ELSE 'pending' END, $5, $3
   FROM jsonb_to_recordset($2) AS a(kind text, facts jsonb)`;
+
+/** Adds an alert within the transaction of its cause. It is mailed even if the settings have no mails. */
+export async function addAlertIn(
+  client: PoolClient,
+  accountId: string,
+  alert: NewAlert,
+  { sendsMail, now }: { readonly sendsMail: boolean; readonly now: Date },
+): Promise<void> {
+  const { rows } = await client.query<{ webhook_url: string | null }>(
+    "SELECT webhook_url FROM alert_setting WHERE account_id = $1",
+    [accountId],
+  );
+  const url = rows[0]?.webhook_url ?? null;
+  await client.query(ADD_ALERTS, [accountId, JSON.stringify([alert]), now, sendsMail, url]);
+}
 
 const CLAIM_MAILS = `WITH first AS (
     SELECT account_id FROM alert WHERE mail = 'pending' AND mail_due_at <= $1

@@ -1,10 +1,5 @@
 // An account's money: the home page, and sums of usage. All figures are billing's; nothing is kept here.
-import {
-  type HomeRecord,
-  USAGE_DAYS_MAX,
-  USAGE_ROWS_MAX,
-  type UsageAnswer,
-} from "@gr/console-api";
+import { type HomeRecord, USAGE_DAYS_MAX, USAGE_ROWS_MAX, type UsageAnswer } from "@gr/console-api";
 import { type Credits, formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import { UsageGroup, type UsageSum } from "@gr/proto/billing";
