@@ -39,7 +39,13 @@ class Books {
       },
     },
     reports: {
-      listEntries: async (filter: { kind?: EntryKind; from?: bigint; until?: bigint; limit?: number; after?: bigint }) => {
+      listEntries: async (filter: {
+        kind?: EntryKind;
+        from?: bigint;
+        until?: bigint;
+        limit?: number;
+        after?: bigint;
+      }) => {
         const { kind, from = 0n, until, limit = 100, after } = filter;
         const found = this.entries
           .filter((entry) => kind === undefined || entry.kind === kind)
@@ -76,28 +82,39 @@ class Books {
 
 const KINDS = [EntryKind.DEPOSIT, EntryKind.REFUND, EntryKind.ADJUSTMENT, EntryKind.CHARGE];
 const history = fc.array(
-  fc.record({ kind: fc.constantFrom(...KINDS), credits: fc.bigInt(-5_000n, 5_000n), days: fc.integer({ min: 0, max: 40 }) }),
+  fc.record({
+    kind: fc.constantFrom(...KINDS),
+    credits: fc.bigInt(-5_000n, 5_000n),
+    days: fc.integer({ min: 0, max: 40 }),
+  }),
   { maxLength: 30 },
 );
 
 test("each line has the sum of all entries up to it, in pages of any size and up to any day", async () => {
   await fc.assert(
-    fc.asyncProperty(history, fc.integer({ min: 1, max: 7 }), fc.integer({ min: 0, max: 45 }), async (drawn, limit, days) => {
-      const books = new Books();
-      for (const { kind, credits, days: ago } of drawn.toSorted((a, b) => b.days - a.days)) {
-        const amount = kind === EntryKind.CHARGE && credits > 0n ? -credits : credits;
-        books.add(kind, amount, NOW - ago * DAY_MS);
-      }
-      const until = BigInt(Date.parse(dayOf(NOW - days * DAY_MS)) + DAY_MS);
-      for (const filter of [{}, { until }]) {
-        const shown = books.entries.filter(({ at }) => !("until" in filter) || at < until);
-        let sum = 0n;
-        const expected = shown.map(({ credits }) => (sum += credits)).toReversed();
-        const got = await books.balances(filter, limit);
-        const exact = got.map((usd) => BigInt((usd ?? "x").replace(".", "").replace(/^(-?)0+(?=\d)/, "$1")));
-        expect(exact).toEqual(expected);
-      }
-    }),
+    fc.asyncProperty(
+      history,
+      fc.integer({ min: 1, max: 7 }),
+      fc.integer({ min: 0, max: 45 }),
+      async (drawn, limit, days) => {
+        const books = new Books();
+        for (const { kind, credits, days: ago } of drawn.toSorted((a, b) => b.days - a.days)) {
+          const amount = kind === EntryKind.CHARGE && credits > 0n ? -credits : credits;
+          books.add(kind, amount, NOW - ago * DAY_MS);
+        }
+        const until = BigInt(Date.parse(dayOf(NOW - days * DAY_MS)) + DAY_MS);
+        for (const filter of [{}, { until }]) {
+          const shown = books.entries.filter(({ at }) => !("until" in filter) || at < until);
+          let sum = 0n;
+          const expected = shown.map(({ credits }) => (sum += credits)).toReversed();
+          const got = await books.balances(filter, limit);
+          const exact = got.map((usd) =>
+            BigInt((usd ?? "x").replace(".", "").replace(/^(-?)0+(?=\d)/, "$1")),
+          );
+          expect(exact).toEqual(expected);
+        }
+      },
+    ),
     { seed: 20_261_127, numRuns: 300 },
   );
 });

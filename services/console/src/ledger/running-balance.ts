@@ -65,8 +65,6 @@ async function balanceAt(
     ...BOOKINGS.map((kind) => reports.listEntries({ accountId, kind, from: until, limit: MOST_BOOKINGS })),
   ]);
   if (bookings.some(({ hasMore }) => hasMore)) return undefined;
-  const booked = bookings
-    .flatMap(({ entries }) => entries)
-    .reduce((sum, { credits }) => sum + credits, 0n);
+  const booked = bookings.flatMap(({ entries }) => entries).reduce((sum, { credits }) => sum + credits, 0n);
   return remainingCredits + charged - booked;
 }
