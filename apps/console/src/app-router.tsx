@@ -137,7 +137,7 @@ const credits = createRoute({
   getParentRoute: () => account,
   path: "credits",
   component: lazyRouteComponent(() => import("./pages/money/credits.tsx"), "Credits"),
-  validateSearch: searchOf("view", "payment", "kind", "from", "to"),
+  validateSearch: searchOf("view", "payment", "kind", "range", "from", "to"),
   staticData: { title: "Credits" },
 });
 const usage = createRoute({

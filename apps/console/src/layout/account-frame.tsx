@@ -212,7 +212,7 @@ function Balance({ account }: { account: string }) {
         visibleFrom="sm"
         renderRoot={(props) => <Link to="/accounts/$account/credits" params={{ account }} {...props} />}
       >
-        Add credit
+        Top up
       </Button>
     </Group>
   );
