@@ -1,6 +1,8 @@
 // Records of an account's keys and its money.
 import { z } from "zod";
+import { alertRecord } from "./alert-records.ts";
 import { name, page, time, usd, usdInput } from "./fields.ts";
+import { responseFormat } from "./people.ts";
 
 export const keyKind = z.enum(["normal", "management"], { error: "It must be normal or management" });
 export const spendPeriod = z.enum(["day", "week", "month"], { error: "It must be day, week, month or null" });
@@ -27,6 +29,7 @@ export const keyRecord = z.object({
     .nullable()
     .describe("ids, or their beginnings with * at the end; null = all models"),
   allowed_providers: z.array(z.string()).nullable().describe("null = all providers"),
+  default_response_format: responseFormat.nullable().describe("null = that of the account"),
   limited_by: z.enum(["key", "balance"]).nullable().describe("which of them binds; null = management key"),
   former_secret: z
     .object({ hint: z.string(), ends_at: time })
@@ -56,6 +59,9 @@ const allowedModels = names("models")
   )
   .describe("ids, or their beginnings with * at the end; null = all models");
 const allowedProviders = names("providers").describe("null = all providers");
+const defaultFormat = responseFormat
+  .nullable()
+  .describe("response_format of image and video requests without one; null = that of the account");
 
 export const newKeyBody = z
   .strictObject({
@@ -66,6 +72,7 @@ export const newKeyBody = z
     expires_at: expiry.default(null),
     allowed_models: allowedModels.default(null),
     allowed_providers: allowedProviders.default(null),
+    default_response_format: defaultFormat.default(null),
   })
   .refine(({ spend_limit, spend_limit_period }) => spend_limit !== null || spend_limit_period === null, {
     error: "A period needs a limit",
@@ -86,6 +93,7 @@ export const keyChangeBody = z
     expires_at: expiry,
     allowed_models: allowedModels,
     allowed_providers: allowedProviders,
+    default_response_format: defaultFormat,
   })
   .partial();
 
@@ -138,6 +146,9 @@ export const homeRecord = z.object({
     .nullable()
     .describe("whole days that the balance lasts at the mean of the last seven; null = nothing was spent"),
   first_steps: z.object({ has_deposit: z.boolean(), has_key: z.boolean(), has_request: z.boolean() }),
+  open_alerts: z
+    .array(alertRecord.pick({ id: true, at: true, kind: true, text: true, key_id: true }))
+    .describe("thresholds that are crossed now, and automatic top-ups that are switched off; newest first"),
 });
 export type HomeRecord = z.infer<typeof homeRecord>;
 

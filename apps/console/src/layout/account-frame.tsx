@@ -87,6 +87,7 @@ function Shell({ children }: { children: ReactNode }) {
   const { account_id: account, account_name, may } = opened;
   const { is_operator } = useSession();
   const matches = useMatchRoute();
+  const alerts = useHome(account).data?.open_alerts.length ?? 0;
   const menu = (close: () => void) => {
     const link = (page: Page) =>
       (!("role" in page) || may(page.role)) && (
@@ -94,6 +95,7 @@ function Shell({ children }: { children: ReactNode }) {
           key={page.to}
           label={page.label}
           icon={page.icon}
+          count={page.label === "Alerts" ? alerts : 0}
           renderRoot={(props) => (
             <Link to={page.to} params={{ account }} activeOptions={{ exact: "exact" in page }} {...props} />
           )}
@@ -184,13 +186,17 @@ function AccountSwitch() {
   );
 }
 
-/** Balance of the account, and the way to more. */
-function Balance({ account }: { account: string }) {
-  const home = useQuery({
+function useHome(account: string) {
+  return useQuery({
     queryKey: ["home", account],
     queryFn: ({ signal }) => call("readHome", { path: { account }, signal }),
     refetchInterval: BALANCE_MS,
   });
+}
+
+/** Balance of the account, and the way to more. */
+function Balance({ account }: { account: string }) {
+  const home = useHome(account);
   if (home.data === undefined) return null;
   return (
     <Group gap={0} wrap="nowrap" className="head-balance">

@@ -53,6 +53,7 @@ export function routerFor(role = "owner", isOperator = false): FakeRouter {
       ...{ balance: "12.3456", held: "0.0000", deposited: "20.0000", days_left: null },
       spend: { today: "0.0000", last_7_days: "0.0000", last_30_days: "0.0000" },
       first_steps: { has_deposit: true, has_key: true, has_request: true },
+      open_alerts: [],
     }));
 }
 

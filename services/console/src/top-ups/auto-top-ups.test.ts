@@ -276,8 +276,11 @@ describe("a refused card", () => {
         /^The automatic top-up of \$100.00 failed, and automatic top-ups are switched off. The reason: .*declined/,
       );
       expect(await deposited()).toBe(0n);
+      const open = () => createAlertStore(database.pool).open(accountId, now());
+      expect((await open()).map(({ kind }) => kind)).toEqual(["top_up_failed"]);
       fake.cards.behaviour = "pays";
       await save();
+      expect(await open()).toEqual([]);
       await nextRound();
       expect([await statuses(), await deposited()]).toEqual([["failed", "completed"], 1_000_000n]);
       expect((await store().ruleOf(accountId))?.problem).toBeNull();

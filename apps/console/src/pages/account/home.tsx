@@ -6,7 +6,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense } from "react";
 import { call } from "../../api/console-client.ts";
-import { barColor, shareOf } from "../../parts/figures/budget-share.ts";
+import { barColor } from "../../parts/figures/budget-share.ts";
 import { moneyText } from "../../parts/figures/figure-text.ts";
 import { Balance, Money, Time } from "../../parts/figures/figures.tsx";
 import { Loaded } from "../../parts/lists/loaded.tsx";
@@ -17,7 +17,9 @@ import { summaryOf } from "../../parts/lists/request-summary.ts";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
 import { Thumbnail } from "../../parts/media/thumbnail.tsx";
 import { useAccount } from "../../session.ts";
+import { Attention, Section } from "./attention.tsx";
 import { FirstSteps } from "./first-steps.tsx";
+import { limitedKeys, usedPercent, useLimitedKeys } from "./limited-keys.ts";
 
 /** Loaded later, because charts are large. */
 const SpendChart = lazy(() => import("../money/spend-chart.tsx"));
@@ -54,7 +56,10 @@ export function Home() {
           <>
             <Figures account={account} home={data} />
             <FirstSteps account={account} steps={data.first_steps} />
-            <SpendOfMonth account={account} />
+            <div className="home-columns">
+              <SpendOfMonth account={account} />
+              <Attention home={data} />
+            </div>
             <div className="home-columns">
               <LatestRequests account={account} />
               <Budgets account={account} />
@@ -121,20 +126,6 @@ function Figure(props: { name: string; note?: ReactNode; action?: ReactNode; chi
   );
 }
 
-function Section(props: { title: string; link: ReactNode; children: ReactNode }) {
-  return (
-    <Card component="section" aria-label={props.title}>
-      <Group justify="space-between" mb="sm">
-        <Title order={2} size="h4">
-          {props.title}
-        </Title>
-        {props.link}
-      </Group>
-      {props.children}
-    </Card>
-  );
-}
-
 function SpendOfMonth({ account }: { account: string }) {
   const query = { group_by: "model", per_day: "true" } as const;
   const usage = useQuery({
@@ -174,13 +165,21 @@ function LatestRequests({ account }: { account: string }) {
     queryFn: ({ signal }) => call("listRequests", { path: { account }, query, signal }),
     refetchInterval: USUAL_MS,
   });
-  const link = (
+  const to = (name: string, search: object) => (
     <Anchor
       size="sm"
-      renderRoot={(props) => <Link to="/accounts/$account/logs" params={{ account }} {...props} />}
+      renderRoot={(props) => (
+        <Link to="/accounts/$account/logs" params={{ account }} search={search} {...props} />
+      )}
     >
-      All logs
+      {name}
     </Anchor>
+  );
+  const link = (
+    <Group gap="sm">
+      {to("Failed only", { status: "failed" })}
+      {to("All logs", {})}
+    </Group>
   );
   return (
     <Section title="Latest requests" link={link}>
@@ -238,12 +237,7 @@ function LatestRequests({ account }: { account: string }) {
 }
 
 function Budgets({ account }: { account: string }) {
-  const query = { kind: "normal" } as const;
-  const keys = useQuery({
-    queryKey: ["keys", account, "budgets"],
-    queryFn: ({ signal }) => call("listKeys", { path: { account }, query, signal }),
-    refetchInterval: USUAL_MS,
-  });
+  const keys = useLimitedKeys();
   const link = (
     <Anchor
       size="sm"
@@ -256,8 +250,7 @@ function Budgets({ account }: { account: string }) {
     <Section title="Key budgets" link={link}>
       <Loaded of={keys}>
         {({ data }) => {
-          const limited = data.filter(({ spend_limit: limit, is_active }) => limit !== null && is_active);
-          const fullest = limited.toSorted((one, other) => usedPercent(other) - usedPercent(one));
+          const fullest = limitedKeys(data);
           return fullest.length === 0 ? (
             <Empty title="No key has a budget">A limit keeps a key from spending more.</Empty>
           ) : (
@@ -299,8 +292,4 @@ function Resets({ at }: { at: string }) {
       Resets <Time at={at} isShort />
     </>
   );
-}
-
-function usedPercent({ spend_limit: limit, period_spend: spent }: KeyRecord): number {
-  return Math.floor(shareOf(spent, limit ?? "0"));
 }

@@ -15,7 +15,7 @@ const key = (fields: object = {}) => ({
   ...{ status: "active", created_at: "2026-11-01T10:00:00.000Z", expires_at: null, resets_at: null },
   ...{ spend_limit: "10.0000", spend_limit_period: null, period_spend: "4.0000", total_spend: "4.0000" },
   ...{ total_requests: 12, last_used_on: null, available: "6.0000", limited_by: "key" },
-  ...{ allowed_models: null, allowed_providers: null, former_secret: null },
+  ...{ allowed_models: null, allowed_providers: null, former_secret: null, default_response_format: null },
   ...fields,
 });
 
@@ -92,4 +92,32 @@ test("a list that cannot be read offers another try", async () => {
   router.on(`GET ${KEYS}`, () => ({ data: [key()], next: null }));
   fireEvent.click(screen.getByRole("button", { name: "Try again" }));
   await waitFor(() => screen.getByText("Production"));
+});
+
+test("a new key has the default format that was chosen, and an edit keeps or removes it", async () => {
+  const made = key({ default_response_format: "b64_json" });
+  const router = routerFor()
+    .on(`GET ${KEYS}`, () => ({ data: [made], next: null }))
+    .on("GET /v1/models", () => ({ data: [] }))
+    .on(`POST ${KEYS}`, () => ({ key: made, secret: "gr_live_new" }))
+    .on(`PATCH ${KEYS}/key-1`, () => made);
+  openApp(`/accounts/${ACCOUNT}/keys`);
+  await screen.findByText("b64_json by default");
+  fireEvent.click(screen.getByRole("button", { name: "New key" }));
+  const dialog = within(await screen.findByRole("dialog"));
+  fireEvent.change(dialog.getByLabelText("Name"), { target: { value: "edits" } });
+  fireEvent.click(dialog.getByRole("combobox", { name: "Default response_format" }));
+  fireEvent.click(await screen.findByText("b64_json: base64, and a hosted file"));
+  fireEvent.click(dialog.getByRole("button", { name: "Create" }));
+  await screen.findByText("gr_live_new");
+  expect(router.callsOf(`POST ${KEYS}`)[0]?.body).toMatchObject({ default_response_format: "b64_json" });
+  fireEvent.click(screen.getByLabelText("I have stored the key"));
+  fireEvent.click(screen.getByRole("button", { name: "Done" }));
+  const edit = await openDialog("Edit");
+  fireEvent.click(edit.getByRole("button", { name: "Save" }));
+  await waitFor(() =>
+    expect(router.callsOf(`PATCH ${KEYS}/key-1`)[0]?.body).toMatchObject({
+      default_response_format: "b64_json",
+    }),
+  );
 });

@@ -134,15 +134,20 @@ function Former({ of: { former_secret: former } }: { of: KeyRecord }) {
   );
 }
 
-/** The lists of a key in a few words; their names are in the title. */
-function Allowed({ of: { allowed_models: models, allowed_providers: providers } }: { of: KeyRecord }) {
-  const parts = [countOf(models, "model"), countOf(providers, "provider")].filter(
+/** The lists and the default format of a key in a few words; their names are in the title. */
+function Allowed({ of: key }: { of: KeyRecord }) {
+  const { allowed_models: models, allowed_providers: providers, default_response_format: format } = key;
+  const only = [countOf(models, "model"), countOf(providers, "provider")].filter(
     (part) => part !== undefined,
   );
+  const parts = [
+    ...(only.length === 0 ? [] : [`only ${only.join(", ")}`]),
+    ...(format === null ? [] : [`${format} by default`]),
+  ];
   if (parts.length === 0) return null;
   return (
     <Text size="xs" c="dimmed" title={[...(models ?? []), ...(providers ?? [])].join(", ")}>
-      only {parts.join(", ")}
+      {parts.join(" · ")}
     </Text>
   );
 }

@@ -69,6 +69,7 @@ function creditsRouter(role = "owner"): FakeRouter {
       ...{ balance: "182.4613", held: "0.5040", deposited: "300.0000", days_left: 19 },
       spend: { today: "1.0000", last_7_days: "40.0000", last_30_days: "207.8700" },
       first_steps: { has_deposit: true, has_key: true, has_request: true },
+      open_alerts: [],
     }))
     .on(`GET ${OF_ACCOUNT}/ledger`, () => ({ data: [charge, topUp, overdrawn], next: null }))
     .on(`GET ${OF_ACCOUNT}/keys`, () => ({ data: [{ id: KEY, name: "Production" }], next: null }))

@@ -1,5 +1,6 @@
 // Key routes join the keys of an account from the keys service with their usage and limits from billing.
 import type { KeyRecord, Role } from "@gr/console-api";
+import { RESPONSE_FORMATS } from "@gr/identity";
 import { type Credits, formatCredits, parseCredits } from "@gr/money";
 import { ServiceError, spendLimitChange, spendLimitFields, spendLimitOf } from "@gr/proto";
 import { type SpenderUsage, SpendPeriod } from "@gr/proto/billing";
@@ -58,6 +59,7 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
           ...(expires_at === null ? {} : { expiresAt: BigInt(Date.parse(expires_at)) }),
           ...(models === null ? {} : { allowedModels: { names: models } }),
           ...(providers === null ? {} : { allowedProviders: { names: providers } }),
+          defaultResponseFormat: call.body.default_response_format ?? "",
         }),
       );
       const record = await recordOf(accountId, key);
@@ -69,6 +71,7 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
       const { id: keyId = "" } = call.params;
       const before = await findKey(accountId, keyId, call.role);
       const { name, is_active: active, spend_limit, spend_limit_period, expires_at } = call.body;
+      const { default_response_format: format } = call.body;
       const { key } = await naming(
         keys.updateKey({
           accountId,
@@ -79,6 +82,7 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
           period: periodChange(spend_limit_period, before),
           ...expiryChange(expires_at),
           ...listsChange(call.body),
+          ...(format === undefined ? {} : { defaultResponseFormat: format ?? "" }),
         }),
       );
       const detail = Object.fromEntries(
@@ -164,6 +168,7 @@ export function keyRecordOf(
     available: formatCredits(isManagement ? 0n : bindsItself ? remaining : balance),
     allowed_models: key.allowedModels?.names ?? null,
     allowed_providers: key.allowedProviders?.names ?? null,
+    default_response_format: RESPONSE_FORMATS.find((known) => known === key.defaultResponseFormat) ?? null,
     limited_by: isManagement ? null : bindsItself ? "key" : "balance",
     former_secret: formerOf(key, now),
   };

@@ -8,6 +8,7 @@ import type { ConsoleDeps } from "../../console-deps.ts";
 import { accountOf, type ConsoleCall, type Handlers } from "../../door/console-call.ts";
 import { DAY_MS, dayOf, startOfDay } from "../../requests/days.ts";
 import { spenderFilter, spenderIdOf } from "../../requests/spenders.ts";
+import { writtenAlert } from "./alert-routes.ts";
 import { csvLine, sendCsv } from "./csv.ts";
 
 const DAYS_SHOWN = 30;
@@ -34,15 +35,16 @@ export function moneyRoutes(deps: ConsoleDeps): MoneyRoutes {
 }
 
 async function readHome(
-  { billing, reports, keys, clock }: ConsoleDeps,
+  { billing, reports, keys, alerts, clock }: ConsoleDeps,
   accountId: string,
 ): Promise<HomeRecord> {
   const now = clock.now();
   const [fromDay, toDay] = [dayOf(now - (DAYS_SHOWN - 1) * DAY_MS), dayOf(now)];
-  const [credits, usage, someKeys] = await Promise.all([
+  const [credits, usage, someKeys, open] = await Promise.all([
     billing.getCredits({ accountId }),
     reports.sumUsage({ accountId, group: UsageGroup.DAY, fromDay, toDay }),
     keys.listKeys({ accountId, kind: KeyKind.NORMAL, limit: 1 }),
+    alerts.open(accountId, new Date(now)),
   ]);
   const since = (days: number) => {
     const first = dayOf(now - (days - 1) * DAY_MS);
@@ -63,6 +65,7 @@ async function readHome(
       has_key: someKeys.keys.length > 0,
       has_request: usage.requests > 0n || credits.depositedCredits > credits.remainingCredits,
     },
+    open_alerts: open.map(writtenAlert),
   };
 }
 
