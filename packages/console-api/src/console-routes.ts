@@ -198,6 +198,21 @@ const accountRoutes = routes({
     query: requests.requestQuery,
     answer: requests.requestPage,
   },
+  summarizeRequests: {
+    method: "GET",
+    path: "/console/api/accounts/:account/requests/summary",
+    access: "viewer",
+    summary: "Sums and bars of the log by the same filters, of at most the newest 2,000 requests",
+    query: requests.requestFilter,
+    answer: requests.requestSummary,
+  },
+  exportRequests: {
+    method: "GET",
+    path: "/console/api/accounts/:account/requests.csv",
+    access: "viewer",
+    summary: "The log by the same filters as CSV, at most the newest 10,000 requests",
+    query: requests.requestFilter,
+  },
   readRequest: {
     method: "GET",
     path: "/console/api/accounts/:account/requests/:id",

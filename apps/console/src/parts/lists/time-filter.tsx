@@ -31,7 +31,7 @@ export function TimeFilter({
   const [isOpen, setOpen] = useState(false);
   const offered = RANGES.slice(RANGES.findIndex(({ value }) => value === shortest));
   const preset = RANGES.find(({ value }) => value === range);
-  const days = [from, to].some((day) => day !== undefined) && `${from ?? "…"} – ${to ?? "…"}`;
+  const days = [from, to].some((day) => day !== undefined) && `${momentText(from)} – ${momentText(to)}`;
   const choose = (value: string | null) => {
     setOpen(false);
     void filter({ range: value, from: null, to: null });
@@ -81,8 +81,17 @@ function Day({ name, label, value = "" }: { name: "from" | "to"; label: string; 
       type="date"
       size="xs"
       label={label}
-      value={value}
+      value={value.slice(0, 10)}
       onChange={({ currentTarget }) => void filter({ [name]: currentTarget.value, range: null })}
     />
   );
+}
+
+/** A day as it is; a moment in the own zone. */
+function momentText(value: string | undefined): string {
+  if (value === undefined) return "…";
+  if (!value.includes("T")) return value;
+  const time = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const;
+  // A begin is the last millisecond before it.
+  return new Date(Date.parse(value) + 1).toLocaleString("en", { month: "short", day: "numeric", ...time });
 }
