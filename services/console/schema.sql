@@ -342,6 +342,8 @@ CREATE INDEX payment_of_account ON payment USING btree (account_id, id);
 
 CREATE INDEX payment_pending ON payment USING btree (checked_at) WHERE status = 'pending'::text;
 
+CREATE INDEX payment_uninvoiced ON payment USING btree (created_at) WHERE is_automatic AND status = 'completed'::text AND invoice_id IS NULL;
+
 CREATE INDEX payment_with_problem ON payment USING btree (id) WHERE problem IS NOT NULL;
 
 CREATE INDEX reversal_of_payment ON payment_reversal USING btree (payment_id);

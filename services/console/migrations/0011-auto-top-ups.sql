@@ -46,6 +46,7 @@ COMMENT ON COLUMN payment.failure IS 'Reason of a refused charge, for people.';
 -- At most one automatic charge of an account is open.
 CREATE UNIQUE INDEX payment_automatic_pending ON payment (account_id) WHERE is_automatic AND status = 'pending';
 CREATE INDEX payment_automatic ON payment (account_id, created_at) WHERE is_automatic;
+CREATE INDEX payment_uninvoiced ON payment (created_at) WHERE is_automatic AND status = 'completed' AND invoice_id IS NULL;
 
 ALTER TABLE alert DROP CONSTRAINT alert_kind_check;
 ALTER TABLE alert ADD CONSTRAINT alert_kind_check

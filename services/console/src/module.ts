@@ -40,6 +40,7 @@ import { statementsOf } from "./statements/statement-config.ts";
 import { createConsoleStore } from "./store.ts";
 import { createAutoTopUpStore } from "./top-ups/auto-top-up-store.ts";
 import { createAutoTopUps } from "./top-ups/auto-top-ups.ts";
+import { invoiceCharges } from "./top-ups/invoice-charges.ts";
 import { createPayerStore } from "./top-ups/payer-store.ts";
 import { createPayers } from "./top-ups/payers.ts";
 
@@ -157,11 +158,14 @@ export const consoleModule = defineModule({
           },
           failed: (err) => log.warn({ err }, "a round of upkeep was not finished; the next one continues"),
         });
-        if (autoTopUps !== undefined) {
+        if (autoTopUps !== undefined && stripe !== undefined) {
           stopTopUps = startRounds({
             clock,
             pauseMs: Math.min(ALERTS_EVERY_MS, everyMs),
-            round: (stopping) => autoTopUps.runDue(stopping),
+            round: async (stopping) => {
+              await autoTopUps.runDue(stopping);
+              await invoiceCharges({ payments, stripe, clock });
+            },
             failed: (err) =>
               log.warn({ err }, "a round of automatic top-ups was not finished; the next one continues"),
           });

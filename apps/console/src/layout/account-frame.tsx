@@ -10,6 +10,7 @@ import {
   IconKey,
   IconLayoutGrid,
   IconList,
+  IconPlus,
   IconSelector,
   IconShield,
   IconSparkles,
@@ -215,6 +216,8 @@ function Balance({ account }: { account: string }) {
         size="compact-md"
         h="100%"
         radius={0}
+        className="top-up"
+        leftSection={<IconPlus size={15} aria-hidden="true" />}
         visibleFrom="sm"
         renderRoot={(props) => <Link to="/accounts/$account/credits" params={{ account }} {...props} />}
       >

@@ -66,6 +66,9 @@ export interface PaymentStore {
   ofBookings(bookingIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Returns pending payments without a query of Stripe for an hour, the oldest query first. */
   stale(limit: number): Promise<string[]>;
+  /** Returns completed automatic charges without an invoice, of the last hours, the oldest first. */
+  uninvoiced(since: Date, limit: number): Promise<Payment[]>;
+  setInvoice(id: string, invoiceId: string): Promise<void>;
   /** Marks the payment as queried now. */
   postpone(id: string): Promise<void>;
   hasEvent(eventId: string): Promise<boolean>;
@@ -126,6 +129,14 @@ export function createPaymentStore(pool: Pool): PaymentStore {
       const sql = `SELECT id FROM payment WHERE status = 'pending' AND checked_at < now() - interval '1 hour'
         ORDER BY checked_at LIMIT $1`;
       return (await pool.query<{ id: string }>(sql, [limit])).rows.map(({ id }) => id);
+    },
+    uninvoiced: async (since, limit) => {
+      const sql = `SELECT ${COLUMNS} FROM payment p WHERE p.is_automatic AND p.status = 'completed'
+        AND p.invoice_id IS NULL AND p.created_at > $1 ORDER BY p.created_at LIMIT $2`;
+      return (await pool.query<Payment>(sql, [since, limit])).rows;
+    },
+    setInvoice: async (id, invoiceId) => {
+      await pool.query("UPDATE payment SET invoice_id = $2 WHERE id = $1", [id, invoiceId]);
     },
     postpone: async (id) => {
       await pool.query("UPDATE payment SET checked_at = now() WHERE id = $1", [id]);

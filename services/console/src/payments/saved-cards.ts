@@ -22,6 +22,10 @@ export interface CardCharge {
   readonly email: string;
 }
 
+export interface InvoicedCharge extends Pick<CardCharge, "paymentId" | "cents" | "customerId"> {
+  readonly intentId: string;
+}
+
 /** A charge has an intent at Stripe, unless Stripe has refused the request itself. */
 export type ChargeAnswer =
   | { readonly intentId: string; readonly refusal?: undefined }
@@ -49,6 +53,8 @@ export interface SavedCards {
   findCharge(paymentId: string): Promise<string | undefined>;
   /** Reads a charge. One that waits for its owner is cancelled first, so it never succeeds later. */
   readCharge(intentId: string): Promise<ChargeState>;
+  /** Writes the invoice of a succeeded charge. The same payment again is the same invoice, for at least 24 hours. @returns its id */
+  invoiceCharge(charge: InvoicedCharge): Promise<string>;
   removeCard(paymentMethodId: string): Promise<void>;
   /** Page of Stripe where the owner changes address, tax id and card, and reads invoices. */
   openPortal(customerId: string, returnUrl: string): Promise<string>;
@@ -94,6 +100,7 @@ export function createSavedCards(client: StripeClient): SavedCards {
       return (await asking(client.paymentIntents.search({ query, limit: 1 }))).data[0]?.id;
     },
     readCharge: (intentId) => asking(readCharge(client, intentId)),
+    invoiceCharge: (charge) => asking(invoiceCharge(client, charge)),
     removeCard: async (paymentMethodId) => {
       await asking(client.paymentMethods.detach(paymentMethodId));
     },
@@ -129,6 +136,25 @@ async function chargeCard(client: StripeClient, charge: CardCharge): Promise<Cha
     if (mayPass || !REFUSED.has(statusCode)) return asking(Promise.reject(error));
     return { refusal: error.message };
   }
+}
+
+async function invoiceCharge(client: StripeClient, charge: InvoicedCharge): Promise<string> {
+  const { paymentId, cents, customerId: customer, intentId } = charge;
+  const once = (step: string) => ({ idempotencyKey: `${paymentId} ${step}` });
+  const { id } = await client.invoices.create(
+    {
+      ...{ customer, currency: "usd", auto_advance: false, pending_invoice_items_behavior: "exclude" },
+      metadata: { payment_id: paymentId },
+    },
+    once("invoice"),
+  );
+  if (id === undefined) throw new Error("Stripe has created an invoice without an id");
+  const item = { customer, invoice: id, amount: cents, currency: "usd", description: "Generation credits" };
+  await client.invoiceItems.create(item, once("item"));
+  await client.invoices.finalizeInvoice(id, { auto_advance: false }, once("finalize"));
+  // The payment is credited to the invoice at once, because it has succeeded.
+  await client.invoices.attachPayment(id, { payment_intent: intentId }, once("attach"));
+  return id;
 }
 
 /** States of a charge that its owner would have to continue. */

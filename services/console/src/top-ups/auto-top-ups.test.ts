@@ -20,11 +20,13 @@ import { sentenceOf } from "../alerts/alert-text.ts";
 import { consoleConfig } from "../config.ts";
 import { createConsoleEvents } from "../events.ts";
 import { createPaymentStore } from "../payments/payment-store.ts";
+import type { InvoicedCharge } from "../payments/saved-cards.ts";
 import { createSettlePayments } from "../payments/settle-payment.ts";
 import { createStripe, type Stripe } from "../payments/stripe.ts";
 import { type ConsoleDatabase, startConsoleDatabase } from "../test/console-database.ts";
 import { createAutoTopUpStore } from "./auto-top-up-store.ts";
 import { createAutoTopUps } from "./auto-top-ups.ts";
+import { invoiceCharges } from "./invoice-charges.ts";
 import { createPayerStore } from "./payer-store.ts";
 import { createPayers } from "./payers.ts";
 
@@ -73,7 +75,8 @@ async function begin(): Promise<void> {
   stripe = real;
   Object.assign(fake, { isDown: false });
   Object.assign(fake.cards, { behaviour: "pays", lostAnswers: 0 });
-  for (const list of [fake.cards.intents, fake.cards.setups, fake.cards.methods]) list.length = 0;
+  for (const list of [fake.cards.intents, fake.cards.invoices, fake.cards.setups, fake.cards.methods])
+    list.length = 0;
   await database.pool.query("TRUNCATE payment, payer, auto_top_up, alert CASCADE");
   accountId = randomUUID();
   await billing.openAccount({ accountId });
@@ -330,6 +333,29 @@ test("a new card replaces the earlier one, which Stripe forgets; an abandoned pa
     action: "card.saved",
     detail: { card: "visa 0005" },
   });
+});
+
+test("a completed charge gets one invoice, also after a stop in the middle, and a refused one gets none", async () => {
+  await spend(100_000n);
+  await nextRound();
+  fake.cards.behaviour = "declines";
+  await spend(await balance());
+  await nextRound();
+  const { payments } = startedProcess();
+  const write = (writer: Stripe = stripe) => invoiceCharges({ payments, stripe: writer, clock });
+  const stops = {
+    ...stripe,
+    invoiceCharge: async (charge: InvoicedCharge) => {
+      await stripe.invoiceCharge(charge);
+      throw new Error("the process has stopped");
+    },
+  };
+  await expect(write(stops)).rejects.toThrow("1 of 1");
+  await write();
+  await write();
+  const [charged] = fake.cards.paid;
+  expect(fake.cards.invoices).toMatchObject([{ amount: 10_000, isFinal: true, intents: [charged?.id] }]);
+  expect((await listed()).map(({ invoiceId }) => invoiceId)).toEqual([fake.cards.invoices[0]?.id, null]);
 });
 
 /** Steps of a history: spending, rounds of processes, faults of Stripe and of the bank, time, and a person's changes. */

@@ -29,6 +29,15 @@ export interface FakeIntent {
   last_payment_error: { message: string } | null;
 }
 
+export interface FakeInvoice {
+  readonly id: string;
+  readonly customer: string;
+  amount: number;
+  isFinal: boolean;
+  /** Payments that are credited to it. */
+  readonly intents: string[];
+}
+
 /** Behaviour of the bank at the next charges. */
 export type CardBehaviour = "pays" | "declines" | "wants the customer" | "is slow";
 
@@ -45,6 +54,7 @@ export class FakeCards {
   readonly setups: FakeSetup[] = [];
   readonly methods: FakeMethod[] = [];
   readonly intents: FakeIntent[] = [];
+  readonly invoices: FakeInvoice[] = [];
   behaviour: CardBehaviour = "pays";
   /** Answers of charges that are lost on their way: the charge is made. */
   lostAnswers = 0;
@@ -89,7 +99,7 @@ export class FakeCards {
     form: URLSearchParams,
     key: string | undefined,
   ): FakeAnswer | undefined {
-    const [, kind, id, act] = /^\/v1\/([a-z_]+)(?:\/([^/]+))?(?:\/([a-z]+))?$/.exec(path) ?? [];
+    const [, kind, id, act] = /^\/v1\/([a-z_]+)(?:\/([^/]+))?(?:\/([a-z_]+))?$/.exec(path) ?? [];
     if (path === "/v1/customers" && method === "POST") return this.#once(key, () => this.#addCustomer(form));
     if (path === "/v1/payment_intents" && method === "POST") return this.#charge(form, key);
     if (path === "/v1/payment_intents/search") {
@@ -113,6 +123,9 @@ export class FakeCards {
       found.isAttached = false;
       return { status: 200, body: { id, object: "payment_method" } };
     }
+    if (path === "/v1/invoiceitems" || (kind === "invoices" && method === "POST")) {
+      return this.#once(key, () => this.#changeInvoice(form, id, act));
+    }
     if (kind === "invoices") {
       const body = {
         id,
@@ -126,6 +139,25 @@ export class FakeCards {
       return { status: 200, body: { url: `https://pay.example/p/${form.get("customer")}` } };
     }
     return undefined;
+  }
+
+  /** Creates an invoice, adds an item to one, finalizes it, or attaches a payment. */
+  #changeInvoice(form: URLSearchParams, id: string | undefined, act: string | undefined): FakeAnswer {
+    const invoice = this.invoices.find((one) => one.id === (id ?? form.get("invoice")));
+    if (invoice === undefined) {
+      const made = {
+        id: `in_${randomUUID()}`,
+        customer: form.get("customer") ?? "",
+        amount: 0,
+        isFinal: false,
+      };
+      this.invoices.push({ ...made, intents: [] });
+      return { status: 200, body: { ...made, object: "invoice" } };
+    }
+    if (act === undefined) invoice.amount += Number(form.get("amount"));
+    if (act === "finalize") invoice.isFinal = true;
+    if (act === "attach_payment" && invoice.isFinal) invoice.intents.push(form.get("payment_intent") ?? "");
+    return { status: 200, body: { id: invoice.id, object: "invoice" } };
   }
 
   #addCustomer(form: URLSearchParams): FakeAnswer {

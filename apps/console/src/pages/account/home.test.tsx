@@ -52,7 +52,7 @@ test("a failed text request is listed, and its line leads to it", async () => {
 test("held credit stands at the balance, and a far end of the balance has no count of days", async () => {
   homeRouter("0.5040", 699_993);
   openApp(`/accounts/${ACCOUNT}`);
-  const held = await screen.findByText("$0.5040 of it is held by running requests");
+  const held = await screen.findByText("$0.5040 held by running requests");
   expect(held.parentElement?.textContent).toContain("Lasts longer than a year");
   expect(document.body.textContent).not.toContain("699993");
 });

@@ -82,7 +82,7 @@ function Figures({ account, home }: { account: string; home: HomeRecord }) {
         note={
           <>
             {days_left !== null && days_left > 365 ? "Lasts longer than a year" : lasts}
-            {Number(held) > 0 && <div>{moneyText(held)} of it is held by running requests</div>}
+            {Number(held) > 0 && <div>{moneyText(held)} held by running requests</div>}
           </>
         }
         action={

@@ -107,7 +107,7 @@ function Lines({ lines }: { lines: readonly LedgerLine[] }) {
           <Table.Td c="dimmed">
             {line.key_id === null ? "–" : keys.nameOf(line.key_id === "web_token" ? account : line.key_id)}
           </Table.Td>
-          <Table.Td ta="right" className="figures" {...(!line.amount.startsWith("-") && { c: "green" })}>
+          <Table.Td ta="right" className={line.amount.startsWith("-") ? "figures" : "figures money-in"}>
             {signedMoneyText(line.amount)}
           </Table.Td>
           <Table.Td ta="right" className="figures" c="dimmed">

@@ -44,7 +44,7 @@ export function Invoices() {
     <Stack>
       <Group justify="space-between">
         <Text size="sm" c="dimmed">
-          Stripe writes an invoice for each top-up that you pay there, with your address and tax ID.
+          Stripe writes an invoice for each top-up, with your address and tax ID.
         </Text>
         {takes_payments && may("admin") && <BillingDetails />}
       </Group>

@@ -1,8 +1,8 @@
 // The top-up card begins a payment at Stripe: a usual amount or another one, and the balance afterwards.
 import { paymentBody } from "@gr/console-api";
-import { Button, Card, Chip, Group, Stack, Text, TextInput, Title } from "@mantine/core";
+import { Button, Card, Chip, Stack, Text, TextInput, Title } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { call } from "../../api/console-client.ts";
 import { sumUsd, wholeCentsText } from "../../parts/figures/figure-text.ts";
 import { useAct } from "../../parts/forms/act.ts";
@@ -29,7 +29,10 @@ export function TopUpCard() {
 
 function TopUpForm() {
   const { account_id: account } = useAccount();
-  const home = useQueryClient().getQueryData<{ readonly balance: string }>(["home", account]);
+  const { data: home } = useQuery({
+    queryKey: ["home", account],
+    queryFn: ({ signal }) => call("readHome", { path: { account }, signal }),
+  });
   const form = useForm({ initialValues: { amount: "" }, validate: byRules(paymentBody, bodyOf) });
   const begin = useAct({
     send: (body: { amount: string }) => call("createPayment", { path: { account }, body }),
@@ -41,13 +44,13 @@ function TopUpForm() {
   return (
     <form className="card-form" onSubmit={form.onSubmit((values) => begin.mutate(bodyOf(values)))} noValidate>
       <Chip.Group value={amount} onChange={(value) => form.setFieldValue("amount", String(value))}>
-        <Group gap="xs" wrap="wrap">
+        <div className="usual-amounts">
           {USUAL.map((usual) => (
-            <Chip key={usual} value={usual} size="sm" radius="md" variant="outline">
+            <Chip key={usual} value={usual} size="sm" radius="md" variant="outline" icon={null}>
               ${usual.replace(".00", "")}
             </Chip>
           ))}
-        </Group>
+        </div>
       </Chip.Group>
       <TextInput
         label="Amount, USD"
