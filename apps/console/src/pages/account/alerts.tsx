@@ -48,7 +48,17 @@ export function Alerts() {
         again={() => REFRESH_MS}
         empty={<NoAlerts isSet={settings.data?.is_set} open={open} />}
       >
-        {(alerts) => <History alerts={alerts} />}
+        {(alerts) => (
+          <>
+            {settings.data?.is_set === false && (
+              <Group justify="space-between">
+                <Text c="dimmed">No thresholds are set.</Text>
+                <Button onClick={open}>Set up alerts</Button>
+              </Group>
+            )}
+            <History alerts={alerts} />
+          </>
+        )}
       </PagedRows>
       {isOpen && settings.data && <AlertSettingsDialog settings={settings.data} close={close} />}
     </Stack>

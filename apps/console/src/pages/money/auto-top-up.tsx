@@ -66,7 +66,7 @@ function Content({ rule }: { rule: AutoTopUpRecord }) {
       {rule.card !== null && <SavedCard card={rule.card} remove={() => setDialog("remove")} />}
       <Stack gap={6} mt="auto">
         {rule.threshold !== null && rule.monthly_limit !== null && (
-          <Line name="Charged this month (UTC)">
+          <Line name="This month (UTC)">
             {moneyText(rule.spent_this_month)} of {moneyText(rule.monthly_limit)}
           </Line>
         )}
@@ -129,27 +129,34 @@ function OnSwitch({ rule }: { rule: AutoTopUpRecord }) {
   );
 }
 
-function SavedCard({ card, remove }: { card: NonNullable<AutoTopUpRecord["card"]>; remove: () => void }) {
-  const brand = card.brand.slice(0, 1).toUpperCase() + card.brand.slice(1);
+type Saved = NonNullable<AutoTopUpRecord["card"]>;
+
+function SavedCard({ card, remove }: { card: Saved; remove: () => void }) {
   return (
-    <Group className="saved-card" gap="sm" wrap="nowrap">
-      <IconCreditCard size={20} aria-hidden="true" />
-      <div>
-        <Text size="sm" fw={500}>
-          {brand} ending {card.last4}
-        </Text>
-        <Text size="xs" c="dimmed">
-          Expires {card.expires}
-        </Text>
-      </div>
-      <Group gap="xs" ml="auto" wrap="nowrap">
+    <Group className="saved-card" gap="sm" justify="space-between">
+      <Group gap="sm" wrap="nowrap">
+        <IconCreditCard size={20} aria-hidden="true" />
+        <div>
+          <Text size="sm" fw={500}>
+            {nameOf(card)}
+          </Text>
+          <Text size="xs" c="dimmed">
+            Expires {card.expires}
+          </Text>
+        </div>
+      </Group>
+      <Group gap={4}>
         <SaveCard isSmall>Change</SaveCard>
-        <Button variant="subtle" size="compact-sm" color="gray" onClick={remove}>
+        <Button variant="subtle" size="compact-xs" color="gray" onClick={remove}>
           Remove
         </Button>
       </Group>
     </Group>
   );
+}
+
+function nameOf({ brand, last4 }: Saved): string {
+  return `${brand.slice(0, 1).toUpperCase()}${brand.slice(1)} ending ${last4}`;
 }
 
 /** Leads to the page of Stripe that saves a card. */
@@ -161,7 +168,7 @@ function SaveCard({ children, isSmall = false }: { children: string; isSmall?: b
   });
   return (
     <Button
-      {...(isSmall ? { variant: "subtle", size: "compact-sm" } : {})}
+      {...(isSmall ? { variant: "subtle", size: "compact-xs" } : {})}
       loading={open.isPending || open.isSuccess}
       onClick={() => open.mutate()}
     >
@@ -248,15 +255,17 @@ function RuleDialog({ rule, close }: { rule: AutoTopUpRecord; close: () => void 
             inputMode="decimal"
             {...form.getInputProps("monthly_limit")}
           />
-          {isRule && (
+          {isRule && rule.card !== null && (
             <Text size="sm">
-              {rule.card?.brand} ending {rule.card?.last4} is charged ${body.amount} when the balance falls
-              below ${body.threshold}, and never more than ${body.monthly_limit} in a month. A refused charge
-              switches this off, and the owners and admins get a mail.
+              {nameOf(rule.card)} is charged {moneyText(body.amount)} when the balance falls below{" "}
+              {moneyText(body.threshold)}, and never more than {moneyText(body.monthly_limit)} in a month. A
+              refused charge switches this off, and the owners and admins get a mail.
             </Text>
           )}
           {isAtOnce && (
-            <Alert color="yellow">The balance is below ${body.threshold}: the card is charged at once.</Alert>
+            <Alert color="yellow">
+              The balance is below {moneyText(body.threshold)}: the card is charged at once.
+            </Alert>
           )}
           <Group justify="flex-end">
             <Button variant="default" onClick={close}>

@@ -151,7 +151,7 @@ test("a saved card is charged by a rule that is checked, said in a sentence, and
   type("When the balance falls below, USD", "200");
   type("At most each month (UTC), USD", "1000");
   dialog.getByText(
-    /visa ending 4242 is charged \$300.50 when the balance falls below \$200, and never more than \$1000/,
+    /Visa ending 4242 is charged \$300.50 when the balance falls below \$200.00, and never more than \$1,000.00/,
   );
   dialog.getByText(/the card is charged at once/);
   fireEvent.click(dialog.getByRole("button", { name: "Switch on" }));
