@@ -5,12 +5,12 @@ import * as account from "./account-records.ts";
 import * as alerts from "./alert-records.ts";
 import { routes } from "./console-route.ts";
 import { day, pageQuery } from "./fields.ts";
-import * as health from "./health-records.ts";
-import * as operator from "./operator-records.ts";
+import * as health from "./operator/health-records.ts";
+import * as operator from "./operator/operator-records.ts";
+import * as router from "./operator/router-records.ts";
 import * as people from "./people.ts";
 import { personRoutes } from "./person-routes.ts";
 import * as requests from "./request-records.ts";
-import * as router from "./router-records.ts";
 import { topUpRoutes } from "./top-up-routes.ts";
 import * as usage from "./usage-records.ts";
 
