@@ -14,7 +14,7 @@ export const LEDGER_KINDS = {
 
 export interface LedgerPage {
   readonly lines: readonly LedgerLine[];
-  /** Balance before the last line; undefined if it is not known. */
+  /** Balance before the last line; undefined = none was computed. */
   readonly rest: Credits | undefined;
 }
 
@@ -61,7 +61,7 @@ function lineOf(
   };
 }
 
-/** A cursor is the id of the last line, and the balance before it where it is known. */
+/** A cursor is the id of the last line, and the balance before it, if one was computed. */
 export function ledgerCursor(lastId: string, rest: Credits | undefined): string {
   return rest === undefined ? lastId : `${lastId}_${rest}`;
 }

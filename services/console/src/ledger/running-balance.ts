@@ -1,5 +1,5 @@
 // RunningBalance computes the balance after each line of a ledger. Billing stores amounts, so the balance of a page follows from
-// the present one. It is read between two reads of the newest entry, and counts only if no entry came in between.
+// the present one. It is read between two reads of the newest entry, and counts only without a new entry between them.
 import type { Credits } from "@gr/money";
 import { type BillingReportService, type BillingService, EntryKind, UsageGroup } from "@gr/proto/billing";
 import type { Clock, ServiceClient } from "@gr/runtime";
@@ -19,7 +19,7 @@ export interface RunningBalanceDeps {
   readonly clock: Clock;
 }
 
-/** A page of entries, and the balance after its first entry; undefined if it is not known. */
+/** A page of entries, and the balance after its first entry; undefined = it was not computed. */
 export interface BalancedPage<Page> {
   readonly page: Page;
   readonly balance: Credits | undefined;

@@ -1,4 +1,4 @@
-// Cards of the fake Stripe: customers, Checkouts that save a card, charges without the customer, invoices. A charge with a known
+// Cards of the fake Stripe: customers, Checkouts that save a card, charges without the customer, invoices. A charge with a used
 // idempotency key is answered as before, also after a refusal. https://docs.stripe.com/api/idempotent_requests
 import { randomUUID } from "node:crypto";
 
@@ -56,7 +56,7 @@ export class FakeCards {
   readonly intents: FakeIntent[] = [];
   readonly invoices: FakeInvoice[] = [];
   behaviour: CardBehaviour = "pays";
-  /** Answers of charges that are lost on their way: the charge is made. */
+  /** Number of answers of charges that get lost; the charge exists. */
   lostAnswers = 0;
   readonly #answers = new Map<string, FakeAnswer>();
 
