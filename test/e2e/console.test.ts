@@ -528,6 +528,23 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
       for (const query of ["kind=text&status=blocked", "kind=text&key_id=web_token", "to=2020-01-01"]) {
         expect([query, await idsOf(query)]).toEqual([query, []]);
       }
+      const sums = (await owner.get(of("requests/summary"))).body;
+      const spent = all.data.reduce(
+        (sum: bigint, { cost }: { cost: number }) => sum + creditsOf(String(cost)),
+        0n,
+      );
+      expect(sums).toMatchObject({ requests: 4, succeeded: 4, failed: 0, spend: formatCredits(spent) });
+      const inBars = sums.bars.reduce((sum: number, bar: { succeeded: number }) => sum + bar.succeeded, 0);
+      expect([inBars, sums.is_cut]).toEqual([4, false]);
+      expect((await owner.get(of("requests/summary?kind=text"))).body.requests).toBe(1);
+      const file = ((await owner.get(of("requests.csv?kind=text"))).body as string).split("\r\n");
+      expect([file.length, file[0]?.startsWith("id,time,kind"), file[1]?.startsWith(id)]).toEqual([
+        3,
+        true,
+        true,
+      ]);
+      expect((await owner.get(of("requests/summary?from=x"))).body.error.param).toBe("from");
+      expect((await owner.get(of("requests.csv?key_id=x"))).body.error.param).toBe("key_id");
       const { price, unit_prices: prices, ...whole } = (await owner.get(of(`requests/${id}`))).body;
       expect({ ...whole, unit_prices: null }).toEqual(all.data[1]);
       expect(prices).toMatchObject({ input_tokens: "0.0000005" });
