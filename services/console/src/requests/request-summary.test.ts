@@ -41,9 +41,12 @@ test("sums count charges exactly, blocked requests as failed, and the median of 
   expect(summary.bars.at(-1)).toMatchObject({ at: "2026-11-27T12:00:00.000Z", other: 1 });
 });
 
-test("nothing has one empty bar and no median", () => {
+test("without a begin, bars cover an hour at least; nothing has no median", () => {
   const summary = summarize([], { from: undefined, to: NOW, isCut: false });
-  expect([summary.bars.length, summary.median_latency, summary.spend]).toEqual([1, null, "0.0000"]);
+  expect([summary.bars.length, summary.bar_ms]).toEqual([31, 120_000]);
+  expect([summary.median_latency, summary.spend]).toEqual([null, "0.0000"]);
+  const old = summarize([request(86_400_000)], { from: undefined, to: NOW, isCut: false });
+  expect([old.bars[0]?.succeeded, old.bar_ms]).toEqual([1, 3_600_000]);
 });
 
 test("each request is in one of at most 48 bars, in order and without a gap, over any time", () => {

@@ -11,6 +11,8 @@ const MOST_BARS = 48;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
+/** Time that the bars cover at least, if the filter names none. */
+const LEAST_SPAN_MS = HOUR_MS;
 const WIDTHS = [
   ...[MINUTE_MS, 2 * MINUTE_MS, 5 * MINUTE_MS, 10 * MINUTE_MS, 30 * MINUTE_MS],
   ...[HOUR_MS, 2 * HOUR_MS, 6 * HOUR_MS, 12 * HOUR_MS],
@@ -30,7 +32,7 @@ export interface SummaryScope {
 /** @param requests newest first */
 export function summarize(requests: readonly Summed[], { from, to, isCut }: SummaryScope): RequestSummary {
   const oldest = Number(requests.at(-1)?.createdAt ?? to);
-  const first = isCut || from === undefined ? oldest : from;
+  const first = isCut ? oldest : (from ?? Math.min(oldest, to - LEAST_SPAN_MS));
   const width = widthOf(first, to);
   const start = Math.floor(first / width) * width;
   const count = Math.max(1, Math.floor((to - start) / width) + 1);
