@@ -24,6 +24,7 @@ describe("the build of the web application", () => {
     const index = await readFile(join(folder, "index.html"), "utf8");
     const loaded = new Set([...index.matchAll(/assets\/([\w-]+\.(?:js|css))/g)].map(([, name = ""]) => name));
     expect(loaded.size).toBeGreaterThan(1);
+    expect(index).toMatch(/<meta name="description" content="[^"]{20,}"/);
     const page = files.filter((name) => /^sign-in-.*\.js$/.test(name));
     expect(page).toHaveLength(1);
     for (const name of page) loaded.add(name);

@@ -32,6 +32,16 @@ describe.each(topologies)("CORS, %s", (topology) => {
     expect(ring.keys.lookUps).toBe(before);
   });
 
+  test("no page of another origin may call the console's API", async () => {
+    for (const method of ["OPTIONS", "GET"]) {
+      const { headers } = await call(`${ring.baseUrl}/console/api/session`, {
+        method,
+        headers: { origin: "https://page.example", "access-control-request-method": "POST" },
+      });
+      expect([method, headers.get("access-control-allow-origin")]).toEqual([method, null]);
+    }
+  });
+
   test("answers and errors may be read by the page, with their request id", async () => {
     for (const path of ["/v1/models", "/v1/credits", "/nowhere"]) {
       const { headers } = await call(`${ring.baseUrl}${path}`, {

@@ -57,6 +57,18 @@ const EXPOSED_HEADERS = [
   "location",
   "preference-applied",
 ];
+/** A key is sent by the script itself and never by the browser, so any origin may call. */
+const CORS = {
+  origin: "*",
+  credentials: false,
+  methods: ["GET", "HEAD", "POST", "DELETE"],
+  exposedHeaders: EXPOSED_HEADERS.join(", "),
+  maxAge: PREFLIGHT_KEPT_SECONDS,
+  strictPreflight: false,
+};
+const CORS_OFF = { origin: false };
+/** Only pages of the console call its API, with a cookie. */
+const NO_FOREIGN_PAGE = /^\/console\//;
 
 /** Seconds; generations need minutes. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
@@ -82,14 +94,8 @@ export const gatewayModule = defineModule({
     });
     countRequests(app, metrics);
     compressAnswers(app);
-    // A key is sent by the script itself and never by the browser, so any origin may call.
     await app.register(cors, {
-      origin: "*",
-      credentials: false,
-      methods: ["GET", "HEAD", "POST", "DELETE"],
-      exposedHeaders: EXPOSED_HEADERS.join(", "),
-      maxAge: PREFLIGHT_KEPT_SECONDS,
-      strictPreflight: false,
+      delegator: (request, done) => done(null, NO_FOREIGN_PAGE.test(request.url ?? "") ? CORS_OFF : CORS),
     });
     const keys = new VerifiedKeys(dial("keys", KeysService), clock);
     const redis = await openRedis(config, { name: "generation-router gateway", log });

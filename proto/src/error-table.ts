@@ -85,6 +85,7 @@ export const errorTable = {
   account_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
   person_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
   passkey_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
+  invoice_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
   invitation_not_found: {
     rpc: Code.NotFound,
     status: 404,

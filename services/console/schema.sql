@@ -29,7 +29,7 @@ CREATE TABLE alert (
   webhook_url text,
   webhook_due_at timestamp with time zone,
   webhook_tries integer NOT NULL DEFAULT 0,
-  CONSTRAINT alert_kind_check CHECK (kind = ANY (ARRAY['low_balance'::text, 'budget'::text, 'failure_rate'::text, 'test'::text])),
+  CONSTRAINT alert_kind_check CHECK (kind = ANY (ARRAY['low_balance'::text, 'budget'::text, 'failure_rate'::text, 'test'::text, 'top_up_failed'::text, 'top_up_limit'::text])),
   CONSTRAINT alert_mail_check CHECK (mail = ANY (ARRAY['none'::text, 'pending'::text, 'sent'::text, 'limited'::text, 'failed'::text])),
   CONSTRAINT alert_webhook_check CHECK (webhook = ANY (ARRAY['none'::text, 'pending'::text, 'sent'::text, 'refused'::text, 'failed'::text])),
   CONSTRAINT alert_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
@@ -83,6 +83,25 @@ CREATE TABLE audit (
   address text,
   CONSTRAINT audit_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
   CONSTRAINT audit_pkey PRIMARY KEY (id)
+);
+
+-- Rule of an account: below the threshold, charge the amount, at most the limit in a month (UTC).
+CREATE TABLE auto_top_up (
+  account_id uuid NOT NULL,
+  threshold_credits bigint NOT NULL,
+  amount_credits bigint NOT NULL,
+  monthly_limit_credits bigint NOT NULL,
+  is_on boolean NOT NULL,
+  changed_by text NOT NULL /* E-mail address of the person who changed the rule last; receipts are sent there. */,
+  problem text /* Reason for which a failed charge has switched it off. */,
+  limit_month text /* Month as 2026-11 in which the limit was reached and reported. */,
+  report jsonb /* Alert that is not stored yet. */,
+  due_at timestamp with time zone NOT NULL,
+  CONSTRAINT auto_top_up_check CHECK (amount_credits >= threshold_credits),
+  CONSTRAINT auto_top_up_check1 CHECK (monthly_limit_credits >= amount_credits),
+  CONSTRAINT auto_top_up_threshold_credits_check CHECK (threshold_credits > 0),
+  CONSTRAINT auto_top_up_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  CONSTRAINT auto_top_up_pkey PRIMARY KEY (account_id)
 );
 
 -- What a browser has begun and must come back with, once; it has the token in a cookie.
@@ -178,6 +197,23 @@ CREATE TABLE passkey (
   CONSTRAINT passkey_credential_id_key UNIQUE (credential_id)
 );
 
+-- An account as a customer at Stripe, and its saved card.
+CREATE TABLE payer (
+  account_id uuid NOT NULL,
+  customer_id text NOT NULL,
+  setup_session_id text /* Of the Checkout that saves a card; null = none is open. */,
+  setup_by text /* E-mail address of the person who opened it. */,
+  setup_checked_at timestamp with time zone,
+  payment_method_id text,
+  card_brand text,
+  card_last4 text,
+  card_expires text /* Month and year as 08/28. */,
+  CONSTRAINT payer_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  CONSTRAINT payer_pkey PRIMARY KEY (account_id),
+  CONSTRAINT payer_customer_id_key UNIQUE (customer_id),
+  CONSTRAINT payer_setup_session_id_key UNIQUE (setup_session_id)
+);
+
 CREATE TABLE payment (
   id uuid NOT NULL /* A UUID of version 7, so their order is that of time. */,
   account_id uuid NOT NULL,
@@ -192,6 +228,12 @@ CREATE TABLE payment (
   created_at timestamp with time zone NOT NULL DEFAULT now(),
   changed_at timestamp with time zone NOT NULL DEFAULT now(),
   checked_at timestamp with time zone NOT NULL DEFAULT now() /* When Stripe was last asked about it. */,
+  is_automatic boolean NOT NULL DEFAULT false /* True: a charge of a saved card. Its session_id is no Checkout: a version without automatic charges asks Stripe for it, gets an error, and books nothing. */,
+  customer_id text,
+  payment_method_id text,
+  failure text /* Reason of a refused charge, for people. */,
+  invoice_id text,
+  CONSTRAINT payment_check CHECK (NOT is_automatic OR customer_id IS NOT NULL AND payment_method_id IS NOT NULL),
   CONSTRAINT payment_credits_check CHECK (credits > 0),
   CONSTRAINT payment_status_check CHECK (status = ANY (ARRAY['pending'::text, 'completed'::text, 'failed'::text, 'refunded'::text])),
   CONSTRAINT payment_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
@@ -280,6 +322,10 @@ CREATE INDEX attempt_window ON attempt USING btree (window_ends_at);
 
 CREATE INDEX audit_of_account ON audit USING btree (account_id, id);
 
+CREATE INDEX auto_top_up_due ON auto_top_up USING btree (due_at) WHERE is_on;
+
+CREATE INDEX auto_top_up_report ON auto_top_up USING btree (account_id) WHERE report IS NOT NULL;
+
 CREATE INDEX challenge_expires_at ON challenge USING btree (expires_at);
 
 CREATE INDEX credential_of_person ON credential USING btree (person_id);
@@ -290,9 +336,13 @@ CREATE INDEX membership_of_person ON membership USING btree (person_id);
 
 CREATE INDEX passkey_of_person ON passkey USING btree (person_id);
 
+CREATE INDEX payment_automatic ON payment USING btree (account_id, created_at) WHERE is_automatic;
+
 CREATE INDEX payment_of_account ON payment USING btree (account_id, id);
 
 CREATE INDEX payment_pending ON payment USING btree (checked_at) WHERE status = 'pending'::text;
+
+CREATE INDEX payment_uninvoiced ON payment USING btree (created_at) WHERE is_automatic AND status = 'completed'::text AND invoice_id IS NULL;
 
 CREATE INDEX payment_with_problem ON payment USING btree (id) WHERE problem IS NOT NULL;
 
@@ -303,3 +353,5 @@ CREATE INDEX session_of_person ON session USING btree (person_id);
 CREATE INDEX stripe_event_received_at ON stripe_event USING btree (received_at);
 
 CREATE INDEX verification_by_identifier ON verification USING btree (identifier);
+
+CREATE UNIQUE INDEX payment_automatic_pending ON payment USING btree (account_id) WHERE is_automatic AND status = 'pending'::text;

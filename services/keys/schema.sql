@@ -27,18 +27,24 @@ CREATE TABLE api_key (
   response_format text,
   allowed_models text[],
   allowed_providers text[],
+  former_digest bytea,
+  former_hint text,
+  former_ends_at timestamp with time zone,
   CONSTRAINT api_key_allowed_models_check CHECK (cardinality(allowed_models) >= 1 AND cardinality(allowed_models) <= 100),
   CONSTRAINT api_key_allowed_providers_check CHECK (cardinality(allowed_providers) >= 1 AND cardinality(allowed_providers) <= 100),
   CONSTRAINT api_key_cap_credits_check CHECK (cap_credits >= 0),
   CONSTRAINT api_key_check CHECK (period IS NULL OR cap_credits IS NOT NULL),
   CONSTRAINT api_key_check1 CHECK (kind = 'normal'::text OR cap_credits IS NULL),
+  CONSTRAINT api_key_check2 CHECK ((former_digest IS NULL) = (former_ends_at IS NULL)),
   CONSTRAINT api_key_digest_check CHECK (octet_length(digest) = 32),
+  CONSTRAINT api_key_former_digest_check CHECK (octet_length(former_digest) = 32),
   CONSTRAINT api_key_kind_check CHECK (kind = ANY (ARRAY['normal'::text, 'management'::text])),
   CONSTRAINT api_key_period_check CHECK (period = ANY (ARRAY['day'::text, 'week'::text, 'month'::text])),
   CONSTRAINT api_key_response_format_check CHECK (response_format = ANY (ARRAY['url'::text, 'b64_json'::text, 'b64_ephemeral'::text])),
   CONSTRAINT api_key_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
   CONSTRAINT api_key_pkey PRIMARY KEY (id),
-  CONSTRAINT api_key_digest_key UNIQUE (digest)
+  CONSTRAINT api_key_digest_key UNIQUE (digest),
+  CONSTRAINT api_key_former_digest_key UNIQUE (former_digest)
 );
 
 CREATE INDEX account_oldest ON account USING btree (created_at, id);

@@ -29,7 +29,7 @@ const UNTIL_STILL = `new Promise((drawn) => requestAnimationFrame(() => requestA
 export class ConsoleInBrowser {
   readonly router: Router;
   readonly mails: MailServer;
-  readonly #stripe: FakeStripe;
+  readonly stripe: FakeStripe;
   readonly #browser: Browser;
   #context: BrowserContext | undefined;
   #page: Page | undefined;
@@ -59,14 +59,14 @@ export class ConsoleInBrowser {
   private constructor(router: Router, mails: MailServer, stripe: FakeStripe, browser: Browser) {
     this.router = router;
     this.mails = mails;
-    this.#stripe = stripe;
+    this.stripe = stripe;
     this.#browser = browser;
   }
 
   async stop(): Promise<void> {
     await this.#browser.close();
     await this.router.dispose();
-    await this.#stripe.close();
+    await this.stripe.close();
     await this.mails.close();
   }
 

@@ -118,6 +118,7 @@ describe("every look of", () => {
         "management keys": "keys?kind=management",
         credits: "credits",
         payments: "credits?view=payments",
+        invoices: "credits?view=invoices",
         usage: "usage",
         "usage by model": "usage?group_by=model",
         logs: "logs",
@@ -169,7 +170,6 @@ describe("every look of", () => {
     for (const [part, button] of [
       ["keys", "New key"],
       ["keys?kind=management", "New key"],
-      ["credits", "Top up"],
       ["team", "Invite"],
       ["alerts", "Set up alerts"],
     ] as const) {
@@ -190,6 +190,39 @@ describe("every look of", () => {
     await page.getByRole("button", { name: "Menu" }).click();
     await page.getByRole("link", { name: "Audit log" }).waitFor();
     await at.shoot("menu of a phone");
+    expect(findings).toEqual([]);
+    expect(at.troubles).toEqual([]);
+  });
+
+  test("a saved card, its rule, and a charge that was refused", async () => {
+    await at.signIn();
+    const { page } = at;
+    await at.to("credits");
+    const card = page.getByRole("region", { name: "Auto top-up" });
+    const findings = await at.findings("credits, no card");
+    await card.getByRole("button", { name: "Save a card" }).click();
+    await page.getByRole("button", { name: "Save card" }).click();
+    await card.getByText("Visa ending 4242").waitFor();
+    await card.getByRole("button", { name: "Set up" }).click();
+    const dialog = page.getByRole("dialog");
+    const fill = async (label: string, amount: string) => dialog.getByLabel(label).fill(amount);
+    await fill("When the balance falls below, USD", "5000");
+    await fill("Add, USD", "5000");
+    await fill("At most each month (UTC), USD", "10000");
+    await dialog.getByText(/the card is charged at once/).waitFor();
+    findings.push(...(await at.findings("dialog, auto top-up")));
+    at.stripe.cards.behaviour = "declines";
+    await dialog.getByRole("button", { name: "Switch on" }).click();
+    await card.getByText("Your card was declined.").waitFor();
+    findings.push(...(await at.findings("credits, refused card")));
+    await at.to("credits?view=payments");
+    await page.getByText(/^Auto top-up, set by/).waitFor();
+    await at.to("");
+    await page
+      .getByRole("region", { name: "Needs attention" })
+      .getByText(/automatic top-up/)
+      .waitFor();
+    findings.push(...(await at.findings("home, needs attention")));
     expect(findings).toEqual([]);
     expect(at.troubles).toEqual([]);
   });

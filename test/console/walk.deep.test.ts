@@ -21,7 +21,6 @@ describe("the first day", () => {
     const account = await signUp();
     await page.getByText("Send the first request").waitFor();
     await at.to("credits", account);
-    await page.getByRole("button", { name: "Top up" }).click();
     await page.getByLabel("Amount, USD").fill("5");
     await page.getByRole("button", { name: "Continue to payment" }).click();
     await page.getByRole("button", { name: "Pay" }).click();
@@ -86,7 +85,6 @@ describe("the first day", () => {
   test("an amount is paid at Stripe, is there, and its line leads to the payment", async () => {
     await at.signIn();
     await at.to("credits");
-    await page.getByRole("button", { name: "Top up" }).click();
     await page.getByLabel("Amount, USD").fill("0.5");
     await page.getByRole("button", { name: "Continue to payment" }).click();
     await page.getByText("It must be from 1 to 10000 USD").waitFor();

@@ -36,6 +36,16 @@ test("docs/openapi.json is the description; UPDATE_OPENAPI=1 rewrites it", async
   expect((await readFile(kept, "utf8")).split("\n")).toEqual(text.split("\n"));
 });
 
+test("each group of operations has a name for people", async () => {
+  const { paths, tags } = JSON.parse(await readFile(join(folder, "openapi.json"), "utf8"));
+  const operations = Object.values<Record<string, { tags: string[] }>>(paths).flatMap((item) =>
+    Object.values(item),
+  );
+  const used = new Set(operations.flatMap((operation) => operation.tags));
+  const named = tags.map((tag: Record<string, string>) => [tag["name"], typeof tag["x-displayName"]]);
+  expect(named.toSorted()).toEqual([...used].toSorted().map((name) => [name, "string"]));
+});
+
 test("Redocly finds nothing to complain of", async () => {
   const { lint, loadConfig } = await import("@redocly/openapi-core");
   const config = await loadConfig({ configPath: here("redocly.yaml") });

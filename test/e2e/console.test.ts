@@ -288,23 +288,24 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
       expect(await works(secret)).toBe(401);
       expect((await change({ is_active: true })).body.status).toBe("active");
       const rotated = await owner.post(of(`keys/${key.id}/rotate`), { overlap_hours: 0 });
-      expect([rotated.status, rotated.body.key.name]).toEqual([201, "mine"]);
+      expect([rotated.status, rotated.body.key.id]).toEqual([201, key.id]);
       expect([await works(secret), await works(rotated.body.secret)]).toEqual([401, 200]);
-      const overlapping = await owner.post(of(`keys/${rotated.body.key.id}/rotate`), {});
+      const overlapping = await owner.post(of(`keys/${key.id}/rotate`), {});
       expect([await works(rotated.body.secret), await works(overlapping.body.secret)]).toEqual([200, 200]);
-      expect((await owner.ask("DELETE", of(`keys/${overlapping.body.key.id}`))).status).toBe(204);
-      expect(await works(overlapping.body.secret)).toBe(401);
+      expect(overlapping.body.key.former_secret.hint).toBe(rotated.body.key.hint);
+      expect((await owner.ask("DELETE", of(`keys/${key.id}`))).status).toBe(204);
+      for (const ended of [rotated, overlapping]) expect(await works(ended.body.secret)).toBe(401);
       const listed = JSON.stringify((await owner.get(of("keys"))).body);
       for (const shown of [secret, rotated.body.secret]) expect(listed).not.toContain(shown);
     });
 
-    test("a key has allow-lists, which a copy keeps, a change replaces, and null removes", async () => {
+    test("a key has allow-lists, which a rotation keeps, a change replaces, and null removes", async () => {
       const lists = { allowed_models: ["sandbox/chat", "sandbox/image*"], allowed_providers: ["openai"] };
       const created = await owner.post(of("keys"), { name: "bound", ...lists });
       expect([created.status, created.body.key]).toEqual([201, expect.objectContaining(lists)]);
-      const copied = await owner.post(of(`keys/${created.body.key.id}/rotate`), { overlap_hours: 0 });
-      expect(copied.body.key).toMatchObject(lists);
-      const change = (body: object) => owner.ask("PATCH", of(`keys/${copied.body.key.id}`), { body });
+      const rotated = await owner.post(of(`keys/${created.body.key.id}/rotate`), { overlap_hours: 0 });
+      expect(rotated.body.key).toMatchObject(lists);
+      const change = (body: object) => owner.ask("PATCH", of(`keys/${rotated.body.key.id}`), { body });
       expect((await change({ name: "still bound" })).body).toMatchObject(lists);
       const freed = { ...lists, allowed_models: null };
       expect((await change({ allowed_models: null })).body).toMatchObject(freed);
@@ -322,7 +323,7 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
       });
       expect([refused.status, refused.body.error.code]).toEqual([403, "model_not_allowed"]);
       expect((await owner.ask("DELETE", of(`keys/${key.id}`))).status).toBe(204);
-      expect((await owner.ask("DELETE", of(`keys/${copied.body.key.id}`))).status).toBe(204);
+      expect((await owner.ask("DELETE", of(`keys/${rotated.body.key.id}`))).status).toBe(204);
     });
 
     test("a key of another account is not found, and a management key takes an admin", async () => {
@@ -527,6 +528,23 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
       for (const query of ["kind=text&status=blocked", "kind=text&key_id=web_token", "to=2020-01-01"]) {
         expect([query, await idsOf(query)]).toEqual([query, []]);
       }
+      const sums = (await owner.get(of("requests/summary"))).body;
+      const spent = all.data.reduce(
+        (sum: bigint, { cost }: { cost: number }) => sum + creditsOf(String(cost)),
+        0n,
+      );
+      expect(sums).toMatchObject({ requests: 4, succeeded: 4, failed: 0, spend: formatCredits(spent) });
+      const inBars = sums.bars.reduce((sum: number, bar: { succeeded: number }) => sum + bar.succeeded, 0);
+      expect([inBars, sums.is_cut]).toEqual([4, false]);
+      expect((await owner.get(of("requests/summary?kind=text"))).body.requests).toBe(1);
+      const file = ((await owner.get(of("requests.csv?kind=text"))).body as string).split("\r\n");
+      expect([file.length, file[0]?.startsWith("id,time,kind"), file[1]?.startsWith(id)]).toEqual([
+        3,
+        true,
+        true,
+      ]);
+      expect((await owner.get(of("requests/summary?from=x"))).body.error.param).toBe("from");
+      expect((await owner.get(of("requests.csv?key_id=x"))).body.error.param).toBe("key_id");
       const { price, unit_prices: prices, ...whole } = (await owner.get(of(`requests/${id}`))).body;
       expect({ ...whole, unit_prices: null }).toEqual(all.data[1]);
       expect(prices).toMatchObject({ input_tokens: "0.0000005" });

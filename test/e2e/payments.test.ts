@@ -3,6 +3,7 @@
 import { consoleRoutes } from "@gr/console-api";
 import { creditsOf, formatCredits } from "@gr/money";
 import { ConsoleOperatorService } from "@gr/proto/console";
+import { until } from "@gr/testing";
 import { type FakeCheckout, FakeStripe, type SignedEvent } from "@gr/testing/fake-stripe";
 import { tokenOf } from "@gr/testing/mail-server";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -18,7 +19,11 @@ describe.each(topologiesByDepth)("payments (%s)", (topology) => {
 
   beforeAll(async () => {
     stripe = await FakeStripe.start();
-    const env = { ...stripe.env, RATE_LIMIT_ANONYMOUS_PER_SECOND: "0", RATE_LIMIT_OTHER_PER_SECOND: "0" };
+    const env = {
+      ...stripe.env,
+      ...{ RATE_LIMIT_ANONYMOUS_PER_SECOND: "0", RATE_LIMIT_OTHER_PER_SECOND: "0" },
+      CONSOLE_ALERT_INTERVAL_MS: "200",
+    };
     router = await startRouter(topology, { sharedPostgres: true, env });
     owner = new Browser(router);
     const people = await serviceOf(router.dataDir, "console", ConsoleOperatorService);
@@ -279,6 +284,86 @@ describe.each(topologiesByDepth)("payments (%s)", (topology) => {
       ];
       for (const event of events) expect((await untouched(checkout, () => tell(event))).status).toBe(200);
     });
+  });
+
+  test("a paid top-up has an invoice, and payments and invoices are files for spreadsheets", async () => {
+    const { id } = await paid("12.00");
+    const { status, body } = await owner.get(of(`payments/${id}/invoice`));
+    expect([status, body.url]).toEqual([200, expect.stringContaining("https://pay.example/i/")]);
+    const open = await begin();
+    const none = await owner.get(of(`payments/${open.id}/invoice`));
+    expect([none.status, none.body.error.param]).toEqual([404, "id"]);
+    const csv = (await owner.get(of("payments.csv"))).body as string;
+    const invoices = (await owner.get(of("payments.csv?is_invoiced=true"))).body as string;
+    expect([csv.includes(id), csv.includes(open.id)]).toEqual([true, true]);
+    expect([invoices.includes(id), invoices.includes(open.id)]).toEqual([true, false]);
+    expect((await owner.post(of("billing-details"))).body.url).toContain("https://pay.example/p/cus_");
+  });
+
+  test("each line of the ledger has the balance after it, in pages and as CSV", async () => {
+    await paid("1.00");
+    const { data, next } = (await owner.get(of("ledger?limit=3"))).body;
+    const more = (await owner.get(of(`ledger?limit=3&after=${next}`))).body.data;
+    const lines = [...data, ...more];
+    expect(creditsOf(lines[0].balance_after)).toBe((await credits()).remaining);
+    for (const [index, line] of lines.slice(1).entries()) {
+      const later = lines[index];
+      expect(creditsOf(line.balance_after)).toBe(creditsOf(later.balance_after) - creditsOf(later.amount));
+    }
+    const today = new Date().toISOString().slice(0, 10);
+    const csv = (await owner.get(of(`ledger.csv?to=${today}`))).body as string;
+    expect(csv.split("\r\n")[1]?.endsWith(`,${lines[0].balance_after}`)).toBe(true);
+    const [deposit] = (await owner.get(of("ledger?kind=deposit&limit=1"))).body.data;
+    expect(deposit.balance_after).toBeNull();
+    expect((await owner.get(of("ledger?after=x_1"))).body.error.param).toBe("after");
+  });
+
+  test("a saved card is charged once when the balance is low, and its removal switches that off", async () => {
+    const rule = { is_on: true, threshold: "20.00", amount: "20.00", monthly_limit: "40.00" };
+    const change = (body: object) => owner.ask("PATCH", of("auto-top-up"), { body });
+    expect((await change(rule)).body.error.param).toBe("is_on");
+    expect((await owner.post(of("card"))).body.url).toContain("/pay/cs_setup_");
+    const setup = stripe.cards.setups.at(-1);
+    if (setup === undefined) throw new Error("no page was opened");
+    stripe.cards.saveCard(setup);
+    await deliver(stripe.eventOfSetup(setup));
+    expect((await owner.get(of("auto-top-up"))).body).toMatchObject({
+      ...{ is_on: false, threshold: null, spent_this_month: "0.0000", problem: null },
+      card: { brand: "visa", last4: "4242", expires: "08/28" },
+    });
+    for (const [wrong, param] of [
+      [{ amount: "19.99" }, "amount"],
+      [{ amount: "0.50", threshold: "0.10" }, "amount"],
+      [{ monthly_limit: "19.00" }, "monthly_limit"],
+      [{ threshold: "0" }, "threshold"],
+      [{ threshold: "1.005" }, "threshold"],
+    ] as const) {
+      expect((await change({ ...rule, ...wrong })).body.error.param).toBe(param);
+    }
+    const above = (await credits()).remaining / 10_000n;
+    // A threshold above the balance: the charge begins at once.
+    const low = {
+      ...rule,
+      threshold: `${above + 1n}.00`,
+      amount: `${above + 1n}.00`,
+      monthly_limit: "100000.00",
+    };
+    const changed = await watch();
+    expect((await change(low)).body).toMatchObject({ is_on: true, amount: `${above + 1n}.0000` });
+    await until(async () => (await changed())[0] === low.amount.padEnd(low.amount.length + 2, "0"), {
+      timeoutMs: 120_000,
+    });
+    expect(stripe.cards.paid).toHaveLength(1);
+    const [payment] = (await owner.get(of("payments?limit=1"))).body.data;
+    expect(payment).toMatchObject({
+      is_automatic: true,
+      status: "completed",
+      asked_by: "demo@router.localhost",
+    });
+    expect(await linesOf(payment.id)).toEqual([["deposit", payment.amount]]);
+    expect((await owner.ask("DELETE", of("card"))).status).toBe(204);
+    expect((await owner.get(of("auto-top-up"))).body).toMatchObject({ is_on: false, card: null });
+    expect(stripe.cards.methods.every(({ isAttached }) => !isAttached)).toBe(true);
   });
 
   test("members see the payments in pages, and the books are right after all of it", async () => {

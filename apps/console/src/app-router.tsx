@@ -70,7 +70,17 @@ const verifyEmail = lazyRouteComponent(() => import("./pages/sign-in/links.tsx")
 const invitation = lazyRouteComponent(() => import("./pages/sign-in/links.tsx"), "AcceptInvitation");
 const newAccount = lazyRouteComponent(() => import("./pages/account/new-account.tsx"), "NewAccount");
 
-const models = createRoute({ getParentRoute: () => publicPages, path: "/models" });
+const models = createRoute({
+  getParentRoute: () => publicPages,
+  path: "/models",
+  beforeLoad: async ({ context: { queries }, location }) => {
+    // Also without a console behind the page, the catalogue is shown.
+    const session = await queries.ensureQueryData(sessionQuery).catch(() => undefined);
+    const account = session?.person && usualAccount(session);
+    // The menu and the account remain around the page.
+    if (account) throw redirect({ href: `/accounts/${account}${location.href}`, replace: true });
+  },
+});
 const catalogue = createRoute({
   getParentRoute: () => models,
   path: "/",
@@ -127,7 +137,7 @@ const credits = createRoute({
   getParentRoute: () => account,
   path: "credits",
   component: lazyRouteComponent(() => import("./pages/money/credits.tsx"), "Credits"),
-  validateSearch: searchOf("view", "payment", "kind", "from", "to"),
+  validateSearch: searchOf("view", "payment", "kind", "range", "from", "to"),
   staticData: { title: "Credits" },
 });
 const usage = createRoute({

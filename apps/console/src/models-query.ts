@@ -2,6 +2,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { listModels, type ModelRecord } from "./api/public-api.ts";
 import { shortDecimal } from "./parts/figures/figure-text.ts";
+import { perMillion } from "./parts/figures/per-million.ts";
 
 export const modelsQuery = queryOptions({
   queryKey: ["models"],
@@ -20,17 +21,6 @@ export function priceText({ type, pricing }: ModelRecord): string {
   const usual = pricing.default_request;
   if (usual === undefined) return "see its page";
   return isZero(usual) ? "free" : `$${shortDecimal(usual)} ${type === "video" ? "per video" : "per image"}`;
-}
-
-/** @param usd decimal string, USD of one token */
-function perMillion(usd: unknown): string | undefined {
-  if (typeof usd !== "string") return undefined;
-  const [whole = "0", fraction = ""] = usd.split(".");
-  const digits = fraction.padEnd(6, "0");
-  return shortDecimal(
-    `${whole}${digits.slice(0, 6)}`.replace(/^0+(?=\d)/, "") +
-      (digits.length > 6 ? `.${digits.slice(6)}` : ""),
-  );
 }
 
 const isZero = (decimal: string) => !/[1-9]/.test(decimal);

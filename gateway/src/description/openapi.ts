@@ -14,6 +14,23 @@ const KEPT_MS = 60_000;
 /** Label of the description, as the API's contract fixes it. */
 const API_VERSION = "0.0.1";
 
+/** Names of the groups of operations for people. Generated clients use the name of the module. */
+const GROUPS = [
+  {
+    name: "text-proxy",
+    "x-displayName": "Text",
+    description: "Chats and responses, and their prices before.",
+  },
+  {
+    name: "media-generation",
+    "x-displayName": "Images, videos, log and webhooks",
+    description: "Generation of images and videos, the log of all requests, and webhooks.",
+  },
+  { name: "catalog", "x-displayName": "Models", description: "The catalogue with prices." },
+  { name: "keys", "x-displayName": "API keys", description: "Keys of an account, for management keys." },
+  { name: "billing", "x-displayName": "Credits", description: "Balance and spend." },
+];
+
 interface MediaTypes {
   readonly content?: Record<string, { schema?: object }>;
 }
@@ -33,6 +50,7 @@ export interface OpenApiDocument {
   readonly openapi: string;
   readonly info: object;
   readonly servers: readonly object[];
+  readonly tags: readonly object[];
   readonly paths: Record<string, Record<string, object>>;
   readonly components: Record<string, object>;
 }
@@ -61,6 +79,7 @@ export function buildOpenApi(parts: readonly Record<string, object>[]): OpenApiD
       license: { name: "Apache License 2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "/", description: "Address of this description" }],
+    tags: GROUPS,
     paths,
     components: {
       securitySchemes,

@@ -67,6 +67,7 @@ export class FakeKeys {
       listKeys: unused,
       getKey: unused,
       deleteKey: unused,
+      rotateKey: unused,
       updateKey: unused,
       issueWebToken: unused,
       verifyKey: async ({ secret }) => {

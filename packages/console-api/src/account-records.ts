@@ -1,6 +1,8 @@
 // Records of an account's keys and its money.
 import { z } from "zod";
+import { alertRecord } from "./alert-records.ts";
 import { name, page, time, usd, usdInput } from "./fields.ts";
+import { responseFormat } from "./people.ts";
 
 export const keyKind = z.enum(["normal", "management"], { error: "It must be normal or management" });
 export const spendPeriod = z.enum(["day", "week", "month"], { error: "It must be day, week, month or null" });
@@ -27,7 +29,12 @@ export const keyRecord = z.object({
     .nullable()
     .describe("ids, or their beginnings with * at the end; null = all models"),
   allowed_providers: z.array(z.string()).nullable().describe("null = all providers"),
+  default_response_format: responseFormat.nullable().describe("null = that of the account"),
   limited_by: z.enum(["key", "balance"]).nullable().describe("which of them binds; null = management key"),
+  former_secret: z
+    .object({ hint: z.string(), ends_at: time })
+    .nullable()
+    .describe("the secret before the last rotation, while it works; it spends from the same limit"),
 });
 export type KeyRecord = z.infer<typeof keyRecord>;
 export const keyPage = page(keyRecord);
@@ -52,6 +59,9 @@ const allowedModels = names("models")
   )
   .describe("ids, or their beginnings with * at the end; null = all models");
 const allowedProviders = names("providers").describe("null = all providers");
+const defaultFormat = responseFormat
+  .nullable()
+  .describe("response_format of image and video requests without one; null = that of the account");
 
 export const newKeyBody = z
   .strictObject({
@@ -62,6 +72,7 @@ export const newKeyBody = z
     expires_at: expiry.default(null),
     allowed_models: allowedModels.default(null),
     allowed_providers: allowedProviders.default(null),
+    default_response_format: defaultFormat.default(null),
   })
   .refine(({ spend_limit, spend_limit_period }) => spend_limit !== null || spend_limit_period === null, {
     error: "A period needs a limit",
@@ -82,10 +93,11 @@ export const keyChangeBody = z
     expires_at: expiry,
     allowed_models: allowedModels,
     allowed_providers: allowedProviders,
+    default_response_format: defaultFormat,
   })
   .partial();
 
-/** Time for which the old key stays valid; 0 ends it at once. */
+/** Time for which the secret before works; 0 ends it within seconds. */
 export const rotateBody = z.strictObject({
   overlap_hours: z
     .number({ error: "It must be a number of hours" })
@@ -134,52 +146,11 @@ export const homeRecord = z.object({
     .nullable()
     .describe("whole days that the balance lasts at the mean of the last seven; null = nothing was spent"),
   first_steps: z.object({ has_deposit: z.boolean(), has_key: z.boolean(), has_request: z.boolean() }),
-  last_failures: z.array(
-    z.object({
-      id: z.string().describe("of the request"),
-      at: time,
-      model: z.string(),
-      status: z.enum(["failed", "blocked"]),
-      message: z.string(),
-      code: z.string().nullable(),
-    }),
-  ),
+  open_alerts: z
+    .array(alertRecord.pick({ id: true, at: true, kind: true, text: true, key_id: true }))
+    .describe("thresholds that are crossed now, and automatic top-ups that are switched off; newest first"),
 });
 export type HomeRecord = z.infer<typeof homeRecord>;
-
-/** USD; the minimum of the payment service, and a maximum against mistakes. */
-export const TOP_UP_MIN = 1;
-export const TOP_UP_MAX = 10_000;
-const topUpRange = `It must be from ${TOP_UP_MIN} to ${TOP_UP_MAX} USD`;
-
-export const paymentBody = z.strictObject({
-  amount: z
-    .string({ error: 'It must be an amount of USD as a string, for example "25.00"' })
-    .regex(
-      /^\d{1,11}(\.\d{1,2})?$/,
-      'It must be an amount of USD with at most two decimals, for example "25.00"',
-    )
-    .refine((usd) => Number(usd) >= TOP_UP_MIN && Number(usd) <= TOP_UP_MAX, topUpRange),
-});
-
-export const paymentStatus = z
-  .enum(["pending", "completed", "failed", "refunded"])
-  .describe("pending: not paid, or not confirmed yet; failed: abandoned; refunded: the whole payment");
-export const payment = z.object({
-  id: z.string(),
-  amount: usd,
-  status: paymentStatus,
-  reversed: usd.describe("part that refunds and disputes withdrew"),
-  asked_by: z.string().describe("e-mail address"),
-  created_at: time,
-  changed_at: time.describe("when it got its status"),
-  checkout_url: z.string().nullable().describe("where it can be paid, while it is pending"),
-  receipt_url: z.string().nullable(),
-  needs_operator: z.boolean().describe("it is not booked as it was paid; the operator looks at it"),
-});
-export type PaymentRecord = z.infer<typeof payment>;
-export const paymentPage = page(payment);
-export const newPayment = z.object({ payment, url: z.string().describe("where to pay") });
 
 export const ledgerKind = z.enum(["deposit", "refund", "adjustment", "charge"], {
   error: "It must be deposit, refund, adjustment or charge",
@@ -189,6 +160,11 @@ export const ledgerLine = z.object({
   at: time,
   kind: ledgerKind,
   amount: usd.describe("a positive amount added credit, a negative one withdrew it"),
+  balance_after: usd
+    .nullable()
+    .describe(
+      "balance after this line; null with a filter by kind, and for an account that is charged without a pause",
+    ),
   request_id: z.string().nullable().describe("of a charge"),
   model: z.string().nullable(),
   key_id: z.string().nullable().describe("web_token = the playground"),

@@ -45,7 +45,14 @@ export const alertSettings = z.object({
 });
 export type AlertSettingsRecord = z.infer<typeof alertSettings>;
 
-export const alertKind = z.enum(["low_balance", "budget", "failure_rate", "test"]);
+export const alertKind = z.enum([
+  "low_balance",
+  "budget",
+  "failure_rate",
+  "top_up_failed",
+  "top_up_limit",
+  "test",
+]);
 export const alertRecord = z.object({
   id: z.string(),
   at: time,

@@ -5,12 +5,13 @@ import * as account from "./account-records.ts";
 import * as alerts from "./alert-records.ts";
 import { routes } from "./console-route.ts";
 import { day, pageQuery } from "./fields.ts";
-import * as health from "./health-records.ts";
-import * as operator from "./operator-records.ts";
+import * as health from "./operator/health-records.ts";
+import * as operator from "./operator/operator-records.ts";
+import * as router from "./operator/router-records.ts";
 import * as people from "./people.ts";
 import { personRoutes } from "./person-routes.ts";
 import * as requests from "./request-records.ts";
-import * as router from "./router-records.ts";
+import { topUpRoutes } from "./top-up-routes.ts";
 import * as usage from "./usage-records.ts";
 
 const ledgerFilter = {
@@ -107,7 +108,7 @@ const accountRoutes = routes({
     method: "GET",
     path: "/console/api/accounts/:account/home",
     access: "viewer",
-    summary: "Balance, spend, first steps, last failures",
+    summary: "Balance, spend, first steps",
     answer: account.homeRecord,
   },
   listKeys: {
@@ -140,7 +141,7 @@ const accountRoutes = routes({
     path: "/console/api/accounts/:account/keys/:id/rotate",
     access: "developer",
     summary:
-      "Create a copy of this key, which expires when the overlap ends; a management key requires an admin",
+      "Replace the secret of a key; the secret before works until the overlap ends, from the same limit; a management key requires an admin",
     body: account.rotateBody,
     status: 201,
     answer: account.mintedKey,
@@ -174,23 +175,6 @@ const accountRoutes = routes({
     summary: "The same as CSV, oldest of the newest 100,000 lines last",
     query: z.object(ledgerFilter),
   },
-  listPayments: {
-    method: "GET",
-    path: "/console/api/accounts/:account/payments",
-    access: "viewer",
-    summary: "Top-ups, newest first",
-    query: z.object({ ...pageQuery, id: z.string().min(1).max(100).optional().describe("only this one") }),
-    answer: account.paymentPage,
-  },
-  createPayment: {
-    method: "POST",
-    path: "/console/api/accounts/:account/payments",
-    access: "admin",
-    summary: "Begin a top-up; the answer has the address of the payment page",
-    body: account.paymentBody,
-    status: 201,
-    answer: account.newPayment,
-  },
   readUsage: {
     method: "GET",
     path: "/console/api/accounts/:account/usage",
@@ -213,6 +197,21 @@ const accountRoutes = routes({
     summary: "The log of images, videos and text requests, newest first",
     query: requests.requestQuery,
     answer: requests.requestPage,
+  },
+  summarizeRequests: {
+    method: "GET",
+    path: "/console/api/accounts/:account/requests/summary",
+    access: "viewer",
+    summary: "Sums and bars of the log by the same filters, of at most the newest 2,000 requests",
+    query: requests.requestFilter,
+    answer: requests.requestSummary,
+  },
+  exportRequests: {
+    method: "GET",
+    path: "/console/api/accounts/:account/requests.csv",
+    access: "viewer",
+    summary: "The log by the same filters as CSV, at most the newest 10,000 requests",
+    query: requests.requestFilter,
   },
   readRequest: {
     method: "GET",
@@ -399,6 +398,7 @@ export const consoleRoutes = {
   ...personRoutes,
   ...memberRoutes,
   ...accountRoutes,
+  ...topUpRoutes,
   ...alertRoutes,
   ...operatorRoutes,
 };

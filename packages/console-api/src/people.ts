@@ -19,6 +19,9 @@ export const sessionState = z.object({
   sends_mail: z
     .boolean()
     .describe("false = no mail server is set: links are shown to the operator, and invitations show theirs"),
+  has_password: z
+    .boolean()
+    .describe("false = the person has only signed in by links, passkeys or the issuer"),
   is_operator: z.boolean().describe("may use the operator area; no role of an account includes it"),
   single_sign_on: z
     .string()
@@ -39,7 +42,10 @@ export const tokenBody = z.object({ token });
 export const firstPasswordBody = z.object({ token, name, password });
 export const emailBody = z.object({ email });
 export const newPasswordBody = z.object({ token, password });
-export const changePasswordBody = z.object({ current_password: knownPassword, new_password: password });
+export const changePasswordBody = z.object({
+  current_password: knownPassword.nullable().describe("null = the person has no password yet"),
+  new_password: password,
+});
 export const newAccountBody = z.object({ name });
 
 /** Forms of the files in an answer about images or videos. */

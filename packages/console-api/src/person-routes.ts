@@ -153,7 +153,8 @@ export const personRoutes = routes({
     method: "POST",
     path: "/console/api/password",
     access: "person",
-    summary: "Change the own password; all other sessions end",
+    summary:
+      "Change the own password, or set the first one within an hour after signing in; all other sessions end",
     body: people.changePasswordBody,
     status: 204,
   },

@@ -1,7 +1,7 @@
 // The log of an account in the console: the records of the public API, with filters and cursors of the console.
 import { KIND_FILTERS, REQUEST_STATUSES, requestRecord } from "@gr/request-record";
 import { z } from "zod";
-import { day, page, pageQuery } from "./fields.ts";
+import { day, page, pageQuery, time, usd } from "./fields.ts";
 
 export type {
   AdjustmentReason,
@@ -44,3 +44,22 @@ export const removedMedia = z.object({
     .boolean()
     .describe("it was running: its files are deleted at its end, if it was not stopped in time"),
 });
+
+const count = z.number().int();
+export const requestSummary = z.object({
+  requests: count,
+  spend: usd,
+  succeeded: count,
+  failed: count.describe("failed or blocked"),
+  other: count.describe("running or cancelled"),
+  median_latency: z.number().nullable().describe("of the succeeded requests, milliseconds"),
+  is_cut: z.boolean().describe("there are older requests; these are the newest 2,000"),
+  bar_ms: count.describe("width of a bar, milliseconds"),
+  bars: z
+    .array(z.object({ at: time.describe("its begin"), succeeded: count, failed: count, other: count }))
+    .describe("oldest first, without a gap; at most 48"),
+});
+export type RequestSummary = z.infer<typeof requestSummary>;
+
+/** Filter of the log without a page. */
+export const requestFilter = requestQuery.omit({ limit: true, after: true });

@@ -28,6 +28,8 @@ import type { ComparisonStore } from "./statements/comparison-store.ts";
 import type { Reconcile } from "./statements/reconcile.ts";
 import type { Statement } from "./statements/statement-config.ts";
 import type { ConsoleStore } from "./store.ts";
+import type { AutoTopUpStore } from "./top-ups/auto-top-up-store.ts";
+import type { Payers } from "./top-ups/payers.ts";
 
 export interface ConsoleDeps {
   readonly config: ConsoleConfig;
@@ -57,6 +59,8 @@ export interface ConsoleDeps {
   /** Undefined without payments, as `settling` is. */
   readonly stripe: Stripe | undefined;
   readonly settling: SettlePayments | undefined;
+  readonly payers: Payers;
+  readonly topUps: AutoTopUpStore;
   readonly statements: readonly Statement[];
   readonly reconcile: Reconcile;
   readonly comparisons: ComparisonStore;

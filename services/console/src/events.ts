@@ -5,7 +5,7 @@ import type { Reason } from "@gr/proto";
 import type { StatementComparison } from "@gr/proto/console";
 import type { Logger } from "@gr/runtime";
 import { Counter, Gauge, type Registry } from "prom-client";
-import { type AlertKind, CROSSING_KINDS } from "./alert-kind.ts";
+import { type AlertKind, CROSSING_KINDS, TOP_UP_KINDS } from "./alert-kind.ts";
 import type { PaymentStatus } from "./payment-status.ts";
 
 const STRIPE_OUTCOMES = ["done", "repeated", "not_ours", "bad_signature", "failed"] as const;
@@ -36,6 +36,8 @@ export interface ConsoleEvents {
   statementNotRead(statement: string, problem: string): void;
   /** Thresholds were crossed and are reported. */
   alertsRaised(kinds: readonly AlertKind[]): void;
+  /** An automatic top-up was not decided or not charged; the next round continues. */
+  topUpNotMade(accountId: string, error: unknown): void;
   /** Alerts beyond the limit of a day. */
   alertsDropped(accountId: string, count: number): void;
   /** The thresholds of an account were not checked; the next check repeats it. */
@@ -105,11 +107,11 @@ export function createConsoleEvents(
   }
   const alerts = new Counter({
     name: "console_alerts_total",
-    help: "Crossed thresholds of accounts that were reported, by kind",
+    help: "Alerts of accounts: crossed thresholds, and automatic top-ups that were not made, by kind",
     labelNames: ["kind"],
     registers,
   });
-  for (const kind of CROSSING_KINDS) alerts.inc({ kind }, 0);
+  for (const kind of [...CROSSING_KINDS, ...TOP_UP_KINDS]) alerts.inc({ kind }, 0);
   const unsent = new Counter({
     name: "console_alert_failures_total",
     help: "Tries to send an alert that failed, by way",
@@ -123,6 +125,8 @@ export function createConsoleEvents(
     },
     alertsDropped: (accountId, count) =>
       log.warn({ accountId, count }, "alerts beyond the limit of a day were dropped"),
+    topUpNotMade: (accountId, err) =>
+      log.warn({ accountId, err }, "an automatic top-up was not finished; the next round continues"),
     alertCheckFailed: (accountId, err) =>
       log.warn({ accountId, err }, "the alerts of an account were not checked; the next check repeats it"),
     alertNotSent: (way, err) => {

@@ -38,11 +38,18 @@ import { createDailyComparisons } from "./statements/daily-comparisons.ts";
 import { createReconcile } from "./statements/reconcile.ts";
 import { statementsOf } from "./statements/statement-config.ts";
 import { createConsoleStore } from "./store.ts";
+import { createAutoTopUpStore } from "./top-ups/auto-top-up-store.ts";
+import { createAutoTopUps } from "./top-ups/auto-top-ups.ts";
+import { invoiceCharges } from "./top-ups/invoice-charges.ts";
+import { createPayerStore } from "./top-ups/payer-store.ts";
+import { createPayers } from "./top-ups/payers.ts";
 
 const READY_FOR_MS = 1_000;
 const SWEEP_EVERY_MS = 600_000;
 /** Interval at which a process searches for due alerts. */
 const ALERTS_EVERY_MS = 5_000;
+/** Time between two checks of the balance of an account with automatic top-ups. */
+const TOP_UPS_EVERY_MS = 15_000;
 /** History of alerts. */
 const ALERTS_KEPT_MS = 90 * 24 * 3_600_000;
 /** Interval at which a process searches for due statements. */
@@ -69,7 +76,7 @@ export const consoleModule = defineModule({
     const readable = statements.flatMap(({ name, reader }) => (reader === undefined ? [] : [name]));
     const events = createConsoleEvents(log, metrics, readable);
     const issuer = createIssuer({ config, events, clock });
-    const settling = stripe && createSettlePayments({ stripe, payments, billing, events });
+    const settling = stripe && createSettlePayments({ stripe, payments, billing, events, clock });
     const reports = dial("billing", BillingReportService);
     const tolerance = { usd: config.STATEMENT_TOLERANCE_USD, percent: config.STATEMENT_TOLERANCE_PERCENT };
     const reconcile = createReconcile({ statements, tolerance, reports, clock });
@@ -82,6 +89,11 @@ export const consoleModule = defineModule({
     const webhooks = dial("media-generation", WebhookService);
     const attempts = createAttempts(store, clock);
     const alerts = createAlertStore(pool);
+    const topUps = createAutoTopUpStore(pool);
+    const payers = createPayers({ store: createPayerStore(pool), stripe, accounts: store, clock });
+    const everyMs = Math.min(TOP_UPS_EVERY_MS, config.CONSOLE_ALERT_INTERVAL_MS);
+    const autoTopUps =
+      settling && createAutoTopUps({ topUps, settling, billing, mailer, events, clock, everyMs });
     const checks = createAlertChecks({
       ...{ alerts, events, clock },
       read: createReadAccount({ billing, texts, media, clock }),
@@ -113,6 +125,8 @@ export const consoleModule = defineModule({
       payments,
       stripe,
       settling,
+      payers,
+      topUps,
       statements,
       reconcile,
       comparisons,
@@ -123,6 +137,7 @@ export const consoleModule = defineModule({
     };
     const work = new RunningWork();
     let stopSweeping: (() => Promise<void>) | undefined;
+    let stopTopUps: (() => Promise<void>) | undefined;
     let stopAlerts: (() => Promise<void>) | undefined;
     let stopComparing: (() => Promise<void>) | undefined;
     return {
@@ -143,6 +158,18 @@ export const consoleModule = defineModule({
           },
           failed: (err) => log.warn({ err }, "a round of upkeep was not finished; the next one continues"),
         });
+        if (autoTopUps !== undefined && stripe !== undefined) {
+          stopTopUps = startRounds({
+            clock,
+            pauseMs: Math.min(ALERTS_EVERY_MS, everyMs),
+            round: async (stopping) => {
+              await autoTopUps.runDue(stopping);
+              await invoiceCharges({ payments, stripe, clock });
+            },
+            failed: (err) =>
+              log.warn({ err }, "a round of automatic top-ups was not finished; the next one continues"),
+          });
+        }
         stopAlerts = startRounds({
           clock,
           pauseMs: Math.min(ALERTS_EVERY_MS, config.CONSOLE_ALERT_INTERVAL_MS),
@@ -168,7 +195,7 @@ export const consoleModule = defineModule({
         clock,
       }),
       stop: async () => {
-        await Promise.all([stopSweeping?.(), stopAlerts?.(), stopComparing?.()]);
+        await Promise.all([stopSweeping?.(), stopTopUps?.(), stopAlerts?.(), stopComparing?.()]);
         await work.ended();
         mailer.close();
         await pool.end();

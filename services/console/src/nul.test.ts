@@ -24,6 +24,9 @@ const GOOD = {
   budget_percents: [],
   failure_percent: null,
   by_mail: false,
+  is_on: false,
+  threshold: "1.00",
+  monthly_limit: "1.00",
 };
 
 let served: ConsoleUnderTest;

@@ -11,11 +11,13 @@ import type { RunningWork } from "./door/running-work.ts";
 import { STRIPE_WEBHOOK_PATH, stripeWebhook } from "./payments/stripe-webhook.ts";
 import { alertRoutes } from "./routes/account/alert-routes.ts";
 import { keyRoutes } from "./routes/account/key-routes.ts";
+import { ledgerRoutes } from "./routes/account/ledger-routes.ts";
 import { memberRoutes } from "./routes/account/member-routes.ts";
 import { moneyRoutes } from "./routes/account/money-routes.ts";
 import { paymentRoutes } from "./routes/account/payment-routes.ts";
 import { requestRoutes } from "./routes/account/request-routes.ts";
 import { standingRoutes } from "./routes/account/standing.ts";
+import { topUpRoutes } from "./routes/account/top-up-routes.ts";
 import { healthRoutes } from "./routes/operator/health-routes.ts";
 import { inspectRoutes } from "./routes/operator/inspect-routes.ts";
 import { operatorRoutes } from "./routes/operator/operator-routes.ts";
@@ -36,10 +38,12 @@ export function consoleRest(deps: ConsoleDeps, work: RunningWork): RestApi {
     ...memberRoutes(deps),
     ...keyRoutes(deps),
     ...alertRoutes(deps),
+    ...ledgerRoutes(deps),
     ...moneyRoutes(deps),
     ...standingRoutes(deps),
     ...requestRoutes(deps),
     ...paymentRoutes(deps),
+    ...topUpRoutes(deps),
     ...operatorRoutes(deps),
     ...inspectRoutes(deps),
     ...routerRoutes(deps),
@@ -49,12 +53,12 @@ export function consoleRest(deps: ConsoleDeps, work: RunningWork): RestApi {
   const callers = new WeakMap<FastifyRequest, CallerFacts>();
   const { people, store, operators, config, events } = deps;
   const names = Object.keys(consoleRoutes) as ConsoleRouteName[];
-  const { stripe, settling, payments } = deps;
+  const { stripe, settling, payments, payers } = deps;
   return {
     refusesNul: true,
     routes: [
       ...names.map((name) => routeOf(consoleRoutes[name], handlers[name] as Handler<never>, callers)),
-      ...(stripe && settling ? [stripeWebhook({ stripe, settling, payments, events })] : []),
+      ...(stripe && settling ? [stripeWebhook({ stripe, settling, payments, payers, events })] : []),
     ].map((route) => ({ ...route, handle: (request) => work.run(() => route.handle(request)) })),
     setup: async (scope) => {
       scope.addHook("onError", async (_request, _reply, error) => {

@@ -49,6 +49,7 @@ export interface ConsoleStore {
   ping(): Promise<void>;
   /** Adds an account; an existing account stays unchanged. */
   addAccount(accountId: string, name: string, createdAt?: Date): Promise<void>;
+  accountName(accountId: string): Promise<string | undefined>;
   /** @returns its former name */
   renameAccount(accountId: string, name: string): Promise<string>;
   membershipsOf(personId: string): Promise<Membership[]>;
@@ -119,6 +120,8 @@ export function createConsoleStore(pool: Pool): ConsoleStore {
     },
     membershipsOf: (personId) =>
       rowsOf<Membership>(`${MEMBERSHIP} WHERE m.person_id = $1 ORDER BY a.created_at, a.id`, [personId]),
+    accountName: async (accountId) =>
+      (await rowsOf<{ name: string }>("SELECT name FROM account WHERE id = $1", [accountId]))[0]?.name,
     renameAccount: async (accountId, name) => {
       const [before] = await rowsOf<{ name: string }>(
         `UPDATE account a SET name = $2 FROM (SELECT id, name FROM account WHERE id = $1 FOR UPDATE) b

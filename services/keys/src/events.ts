@@ -12,6 +12,8 @@ export interface KeyEvents {
   /** @param fields names of the changed fields. */
   keyUpdated(key: ApiKey, fields: readonly string[]): void;
   keyDeleted(key: ApiKey): void;
+  /** A key got another secret. */
+  keyRotated(key: ApiKey): void;
   /** A key stored under the other pepper was moved to the current one. */
   keyMoved(): void;
   webTokenIssued(accountId: string, expiresAt: number): void;
@@ -62,6 +64,10 @@ export function createKeyEvents(log: Logger, metrics: Registry): KeyEvents {
     keyDeleted: ({ id, accountId }) => {
       deleted.inc();
       log.info({ keyId: id, accountId }, "key deleted");
+    },
+    keyRotated: ({ id, accountId }) => {
+      updated.inc();
+      log.info({ keyId: id, accountId }, "secret of a key replaced");
     },
     keyMoved: () => moved.inc(),
     keyRefused: (cause, key) => {

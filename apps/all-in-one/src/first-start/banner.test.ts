@@ -1,4 +1,5 @@
-// Guarantee of the banner: the demo keys are shown to a person once, and never where output is stored.
+// Guarantees of the banner: the demo keys are shown to a person once, and never where output is stored. The way into the
+// console is always shown.
 import { expect, test } from "@jest/globals";
 import { banner } from "./banner.ts";
 
@@ -28,3 +29,17 @@ test.each([
   for (const key of ["the-api-key", "the-management-key"]) expect(text.includes(key)).toBe(shown);
   expect(text).toContain("/data/credentials.json");
 });
+
+test.each(["http://127.0.0.1:8080/sign-in#token=t", undefined])(
+  "with the link %s the console is found",
+  (signInLink) => {
+    const demo = { credentials, isNew: true, file: "/data/credentials.json" };
+    const text = banner({ ...facts, demo, onTerminal: signInLink !== undefined, signInLink });
+    const command = "npm run cli -- console sign-in-link --email demo@router.localhost";
+    expect([text.includes(command), text.includes("#token=t")]).toEqual([
+      signInLink === undefined,
+      signInLink !== undefined,
+    ]);
+    expect(text).toMatch(/console.*(at|by)/i);
+  },
+);

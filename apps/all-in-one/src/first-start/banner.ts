@@ -1,6 +1,7 @@
 // The banner is the router's text after a start: its address, its topology, the demo keys on the first start, and a
 // working sample request. Keys are shown only in a terminal: stored output contains the file's name instead.
 import type { Demo } from "./demo-account.ts";
+import { DEMO_EMAIL } from "./demo-owner.ts";
 
 export interface BannerFacts {
   readonly baseUrl: string;
@@ -57,9 +58,7 @@ export function banner(facts: BannerFacts): string {
     "",
     ...keys,
     "",
-    ...(signInLink === undefined
-      ? []
-      : ["  The console, signed in once by this link:", `  ${signInLink}`, ""]),
+    ...consoleLines(baseUrl, signInLink),
     "  Try it:",
     "",
     ...tryIt(baseUrl, shown ? key : "$API_KEY", simulatorUrl !== undefined),
@@ -68,6 +67,16 @@ export function banner(facts: BannerFacts): string {
     "",
     "",
   ].join("\n");
+}
+
+/** The address of the console, and a way to sign in. Stored output gets the command in place of the link. */
+function consoleLines(baseUrl: string, signInLink: string | undefined): string[] {
+  if (signInLink !== undefined) return ["  The console, signed in once by this link:", `  ${signInLink}`, ""];
+  return [
+    `  The console is at ${baseUrl}. This command prints a link that signs in once:`,
+    `  npm run cli -- console sign-in-link --email ${DEMO_EMAIL}`,
+    "",
+  ];
 }
 
 /**

@@ -30,12 +30,18 @@ export async function errorOf(response: Response): Promise<ApiError> {
   const body: unknown = await response.json().catch(() => undefined);
   const error = isEnvelope(body) ? body.error : undefined;
   return new ApiError({
-    message: error?.message ?? `The server answered with status ${response.status}.`,
+    message:
+      error === undefined ? `The server answered with status ${response.status}.` : wordsOf(error.message),
     status: response.status,
     code: error?.code ?? undefined,
     param: error?.param ?? undefined,
     requestId,
   });
+}
+
+/** Returns a message without the API's name of the field: the page shows the message at the field. */
+function wordsOf(message: string): string {
+  return message.replace(/ \(field "[^"]*"\)/g, "");
 }
 
 interface Envelope {

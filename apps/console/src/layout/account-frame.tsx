@@ -10,6 +10,7 @@ import {
   IconKey,
   IconLayoutGrid,
   IconList,
+  IconPlus,
   IconSelector,
   IconShield,
   IconSparkles,
@@ -87,6 +88,7 @@ function Shell({ children }: { children: ReactNode }) {
   const { account_id: account, account_name, may } = opened;
   const { is_operator } = useSession();
   const matches = useMatchRoute();
+  const alerts = useHome(account).data?.open_alerts.length ?? 0;
   const menu = (close: () => void) => {
     const link = (page: Page) =>
       (!("role" in page) || may(page.role)) && (
@@ -94,6 +96,7 @@ function Shell({ children }: { children: ReactNode }) {
           key={page.to}
           label={page.label}
           icon={page.icon}
+          count={page.label === "Alerts" ? alerts : 0}
           renderRoot={(props) => (
             <Link to={page.to} params={{ account }} activeOptions={{ exact: "exact" in page }} {...props} />
           )}
@@ -184,13 +187,17 @@ function AccountSwitch() {
   );
 }
 
-/** Balance of the account, and the way to more. */
-function Balance({ account }: { account: string }) {
-  const home = useQuery({
+function useHome(account: string) {
+  return useQuery({
     queryKey: ["home", account],
     queryFn: ({ signal }) => call("readHome", { path: { account }, signal }),
     refetchInterval: BALANCE_MS,
   });
+}
+
+/** Balance of the account, and the way to more. */
+function Balance({ account }: { account: string }) {
+  const home = useHome(account);
   if (home.data === undefined) return null;
   return (
     <Group gap={0} wrap="nowrap" className="head-balance">
@@ -209,10 +216,12 @@ function Balance({ account }: { account: string }) {
         size="compact-md"
         h="100%"
         radius={0}
+        className="top-up"
+        leftSection={<IconPlus size={15} aria-hidden="true" />}
         visibleFrom="sm"
         renderRoot={(props) => <Link to="/accounts/$account/credits" params={{ account }} {...props} />}
       >
-        Add credit
+        Top up
       </Button>
     </Group>
   );

@@ -1,11 +1,18 @@
 // Pages in place of an account that the person cannot open: the session has ended, or the person is no member.
 import { Button, Center, Stack, Text, Title } from "@mantine/core";
-import { Link, Navigate, useRouterState } from "@tanstack/react-router";
+import { Link, useRouter } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
+import { PageWaiting } from "../parts/lists/page-states.tsx";
 
 /** Leads to the sign-in page, and from there back to this page. */
 export function SessionEnded() {
-  const back = useRouterState({ select: ({ location }) => location.href });
-  return <Navigate to="/sign-in" search={{ back, ended: "1" }} replace />;
+  const router = useRouter();
+  // The address at the first render: the next one is that of the sign-in page, while this page is still shown.
+  const [back] = useState(() => router.state.location.href);
+  useEffect(() => {
+    void router.navigate({ to: "/sign-in", search: { back, ended: "1" }, replace: true });
+  }, [router, back]);
+  return <PageWaiting />;
 }
 
 export function NotMember() {

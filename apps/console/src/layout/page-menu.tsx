@@ -1,5 +1,5 @@
 // The page menu owns the look of links to pages: groups with a heading, an icon before each name.
-import { NavLink, Stack, Text } from "@mantine/core";
+import { Badge, NavLink, Stack, Text } from "@mantine/core";
 import type { IconProps } from "@tabler/icons-react";
 import type { ComponentType, ReactNode } from "react";
 
@@ -19,6 +19,8 @@ export interface MenuLinkProps {
   /** Element of the link; absent: `href` is a page of the server. */
   readonly renderRoot?: (props: Record<string, unknown>) => ReactNode;
   readonly href?: string;
+  /** Number behind the label; 0 and absent show none. */
+  readonly count?: number;
 }
 
 export function MenuGroup({ title, children }: { title?: string; children: ReactNode }) {
@@ -34,7 +36,15 @@ export function MenuGroup({ title, children }: { title?: string; children: React
   );
 }
 
-export function MenuLink({ label, icon: Icon, active = false, onClick, renderRoot, href }: MenuLinkProps) {
+export function MenuLink({
+  label,
+  icon: Icon,
+  active = false,
+  onClick,
+  renderRoot,
+  href,
+  count = 0,
+}: MenuLinkProps) {
   const target = renderRoot === undefined ? { component: "a" as const, href } : { renderRoot };
   return (
     <NavLink
@@ -43,6 +53,13 @@ export function MenuLink({ label, icon: Icon, active = false, onClick, renderRoo
       active={active}
       className="menu-link"
       vars={() => ({ root: LOOK, children: {} })}
+      {...(count > 0 && {
+        rightSection: (
+          <Badge color="yellow" size="sm" radius="xl" aria-label={`${count} open`}>
+            {count}
+          </Badge>
+        ),
+      })}
       leftSection={<Icon size={ICON_PIXELS} stroke={1.7} aria-hidden="true" />}
       {...(onClick === undefined ? {} : { onClick })}
     />

@@ -35,6 +35,7 @@ export function sessionOf(role: string, isOperator = false) {
     person: { id: "person-1", email: "ada@example.com", name: "Ada" },
     accounts: [{ account_id: ACCOUNT, account_name: "Demo", role }],
     is_operator: isOperator,
+    has_password: true,
     sign_up: "closed",
     single_sign_on: null,
     takes_passkeys: false,
@@ -49,9 +50,10 @@ export function routerFor(role = "owner", isOperator = false): FakeRouter {
     .on("GET /console/api/session", () => sessionOf(role, isOperator))
     .on(`GET ${account}/standing`, () => ({ suspension: null }))
     .on(`GET ${account}/home`, () => ({
-      ...{ balance: "12.3456", held: "0.0000", deposited: "20.0000", days_left: null, last_failures: [] },
+      ...{ balance: "12.3456", held: "0.0000", deposited: "20.0000", days_left: null },
       spend: { today: "0.0000", last_7_days: "0.0000", last_30_days: "0.0000" },
       first_steps: { has_deposit: true, has_key: true, has_request: true },
+      open_alerts: [],
     }));
 }
 

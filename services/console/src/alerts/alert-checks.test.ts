@@ -215,3 +215,27 @@ test("the history has pages, and ends after its time except for alerts that are 
   await alerts.sweep(new Date(clock.now() + 1));
   expect(await alerts.list(accountId, 9, undefined)).toMatchObject([{ mail: "pending" }]);
 });
+
+test("an alert is open while its threshold is crossed; of a budget it is the highest percent", async () => {
+  const key = { keyId: "k1", keyName: "CI", limit: 100n, period: "1" };
+  readings = { ...calm, balance: 0n, budgets: [{ ...key, used: 85n }] };
+  const check = startedProcess();
+  await check();
+  nextMinute();
+  readings = { ...readings, budgets: [{ ...key, used: 100n }] };
+  await check();
+  const open = async () =>
+    (await store().open(accountId, new Date(clock.now()))).map(({ kind, facts }) => [
+      kind,
+      facts["percent"] ?? null,
+    ]);
+  expect(await open()).toEqual([
+    ["budget", 100],
+    ["low_balance", null],
+  ]);
+  nextMinute();
+  readings = { ...readings, balance: 100_000n, budgets: [{ ...key, used: 0n, period: "2" }] };
+  await check();
+  expect(await open()).toEqual([]);
+  expect(await kinds()).toHaveLength(3);
+});

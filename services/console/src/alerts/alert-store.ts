@@ -1,6 +1,6 @@
 // Alerts on their tables: settings, crossings, and alerts with their deliveries. A row assigns each check and each
 // delivery to one process.
-import { inTransaction, type Pool } from "@gr/runtime";
+import { inTransaction, type Pool, type PoolClient } from "@gr/runtime";
 import type { AlertDecision, AlertRules, Crossing, NewAlert } from "./alert-rules.ts";
 
 export interface AlertSettings extends AlertRules {
@@ -55,6 +55,8 @@ export interface AlertStore {
   apply(account: ClaimedAccount, decision: AlertDecision, now: Date): Promise<number | undefined>;
   /** Adds an alert apart from all thresholds. */
   add(accountId: string, alert: NewAlert, settings: AlertSettings, now: Date): Promise<void>;
+  /** Alerts of thresholds that are still crossed, and of automatic top-ups that are switched off; newest first. */
+  open(accountId: string, now: Date): Promise<Pick<Alert, "id" | "kind" | "facts" | "at">[]>;
   /** Newest first. */
   list(accountId: string, limit: number, after: bigint | undefined): Promise<Alert[]>;
   /** Claims the due mails of one account. */
@@ -75,6 +77,7 @@ export const MOST_ALERTS_A_DAY = 200;
 const DAY = "interval '24 hours'";
 export const MOST_RECIPIENTS = 10;
 const MOST_IN_A_MAIL = 50;
+const MOST_OPEN = 20;
 const MOST_SWEPT = 1_000;
 
 interface SettingRow {
@@ -123,6 +126,21 @@ const ADD_ALERTS = `INSERT INTO alert (id, account_id, kind, at, facts, mail, ma
     CASE WHEN $5::text IS NULL THEN 'none' ELSE 'pending' END, $5, $3
   FROM jsonb_to_recordset($2) AS a(kind text, facts jsonb)`;
 
+/** Adds an alert within the transaction of its cause. It is mailed even if the settings have no mails. */
+export async function addAlertIn(
+  client: PoolClient,
+  accountId: string,
+  alert: NewAlert,
+  { sendsMail, now }: { readonly sendsMail: boolean; readonly now: Date },
+): Promise<void> {
+  const { rows } = await client.query<{ webhook_url: string | null }>(
+    "SELECT webhook_url FROM alert_setting WHERE account_id = $1",
+    [accountId],
+  );
+  const url = rows[0]?.webhook_url ?? null;
+  await client.query(ADD_ALERTS, [accountId, JSON.stringify([alert]), now, sendsMail, url]);
+}
+
 const CLAIM_MAILS = `WITH first AS (
     SELECT account_id FROM alert WHERE mail = 'pending' AND mail_due_at <= $1
       ORDER BY mail_due_at LIMIT 1 FOR UPDATE SKIP LOCKED),
@@ -138,6 +156,20 @@ const CLAIM_WEBHOOK = `UPDATE alert SET webhook_due_at = $2, webhook_tries = web
     SELECT id FROM alert WHERE webhook = 'pending' AND webhook_due_at <= $1
       ORDER BY webhook_due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
   RETURNING id, kind, facts, at, webhook_tries AS tries, account_id AS "accountId", webhook_url AS url`;
+
+/** A crossing and its alert have one time. Of several percents of a budget the highest counts. */
+const OPEN = `SELECT id, kind, facts, at FROM (
+    SELECT DISTINCT ON (c.kind, c.subject) a.id, a.kind, a.facts, a.at
+      FROM alert_crossing c JOIN alert a ON a.at = c.crossed_at AND a.account_id = c.account_id AND a.kind = c.kind
+        AND (c.subject = '' OR a.facts->>'key_id' = c.subject)
+     WHERE c.account_id = $1 ORDER BY c.kind, c.subject, c.percent DESC) o
+  UNION ALL
+  SELECT a.id, a.kind, a.facts, a.at FROM auto_top_up t CROSS JOIN LATERAL (
+      SELECT id, kind, facts, at FROM alert WHERE account_id = t.account_id
+        AND kind = CASE WHEN t.problem IS NULL THEN 'top_up_limit' ELSE 'top_up_failed' END
+        ORDER BY ordinal DESC LIMIT 1) a
+   WHERE t.account_id = $1 AND (t.problem IS NOT NULL OR t.is_on AND t.limit_month = $2)
+  ORDER BY at DESC LIMIT ${MOST_OPEN}`;
 
 export function createAlertStore(pool: Pool): AlertStore {
   const rowsOf = async <Row extends object>(sql: string, values: unknown[]): Promise<Row[]> =>
@@ -188,6 +220,7 @@ export function createAlertStore(pool: Pool): AlertStore {
     add: async (accountId, alert, { byMail, webhookUrl }, now) => {
       await pool.query(ADD_ALERTS, [accountId, JSON.stringify([alert]), now, byMail, webhookUrl]);
     },
+    open: (accountId, now) => rowsOf(OPEN, [accountId, now.toISOString().slice(0, 7)]),
     list: (accountId, limit, after) =>
       rowsOf<Alert>(
         `SELECT ordinal, id, kind, at, facts, mail, webhook FROM alert

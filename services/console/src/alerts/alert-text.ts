@@ -19,6 +19,16 @@ export function sentenceOf({ kind, facts }: WrittenAlert): string {
       const { failed, ended, threshold } = facts;
       return `${failed} of the last ${ended} requests within an hour have failed; the threshold is ${threshold} %.`;
     }
+    case "top_up_failed": {
+      const { amount, reason } = facts;
+      const why = reason === "" ? "" : ` The reason: ${String(reason).replace(/\.?$/, ".")}`;
+      return `The automatic top-up of ${dollars(amount)} failed, and automatic top-ups are switched off.${why}`;
+    }
+    case "top_up_limit": {
+      const { balance, threshold, monthly_limit: limit } = facts;
+      const low = `The balance is ${dollars(balance)}, below ${dollars(threshold)}.`;
+      return `${low} There is no automatic top-up: the limit of ${dollars(limit)} in this month (UTC) is reached.`;
+    }
     case "test":
       return "This is a test. Alerts of this account arrive in this way.";
   }
@@ -39,6 +49,8 @@ const TITLES: Readonly<Record<AlertKind, string>> = {
   low_balance: "Low balance",
   budget: "Budget of a key",
   failure_rate: "Failing requests",
+  top_up_failed: "Automatic top-up failed",
+  top_up_limit: "Limit of automatic top-ups",
   test: "Test of alerts",
 };
 

@@ -15,6 +15,7 @@ const PAID: PaymentState = {
   disputes: [],
   intentId: "pi_1",
   receiptUrl: null,
+  invoiceId: null,
 };
 const reversal = (id: string, cents: number, status: string, currency = "usd"): Reversal => {
   return { id, cents, status, currency };

@@ -29,6 +29,8 @@ export interface PaymentState {
   readonly disputes: readonly Reversal[];
   readonly intentId: string | null;
   readonly receiptUrl: string | null;
+  /** Null = none, or none yet. */
+  readonly invoiceId: string | null;
 }
 
 export interface ReversalBooking {
@@ -47,7 +49,7 @@ export interface PaymentBookings {
 
 /** Namespace of the adjustment ids; a change would book everything again. */
 const NAMESPACE = "0f6f2a5e-6d0b-5d0c-9b53-3c1d6f3f6a11";
-const CREDITS_PER_CENT = 100n;
+export const CREDITS_PER_CENT = 100n;
 
 /** Refunds pay money out. A "failed" or "canceled" refund has returned it. */
 const REFUNDS_RETURNED = new Set(["failed", "canceled"]);

@@ -1,5 +1,5 @@
 // Statements on payments, their reversals, and the events of Stripe that were dealt with.
-import type { Credits } from "@gr/money";
+import { type Credits, formatCredits } from "@gr/money";
 import { inTransaction, type Pool, type PoolClient } from "@gr/runtime";
 import type { PaymentStatus } from "../payment-status.ts";
 import type { PaymentBookings } from "./payment-bookings.ts";
@@ -16,6 +16,15 @@ export interface Payment {
   readonly problem: string | null;
   readonly createdAt: Date;
   readonly changedAt: Date;
+  readonly intentId: string | null;
+  readonly invoiceId: string | null;
+  /** Reason of a refused charge, for people. */
+  readonly failure: string | null;
+  /** True: a charge of a saved card, without a Checkout. */
+  readonly isAutomatic: boolean;
+  /** Of an automatic charge. */
+  readonly customerId: string | null;
+  readonly paymentMethodId: string | null;
 }
 
 export interface ListedPayment extends Payment {
@@ -28,19 +37,23 @@ export interface PaymentPage {
   readonly id: string | undefined;
   readonly after: string | undefined;
   readonly limit: number;
+  /** True: only payments with an invoice. */
+  readonly isInvoiced?: boolean;
 }
 
 /** Changes of a payment after a query of Stripe. */
 export interface PaymentChange extends PaymentBookings {
   readonly intentId: string | null;
   readonly receiptUrl: string | null;
+  readonly invoiceId: string | null;
+  readonly failure: string | null;
 }
 
 export interface PaymentStore {
   add(payment: Pick<Payment, "id" | "accountId" | "credits" | "askedBy">): Promise<void>;
   setCheckout(id: string, sessionId: string, checkoutUrl: string): Promise<Payment>;
   /**
-   * Settles a payment while no other process does.
+   * Settles a payment while no other process does. A failed automatic charge also switches automatic top-ups off.
    * @param settle returns the new state; if it throws, nothing changes
    * @returns undefined if the payment does not exist
    */
@@ -53,6 +66,9 @@ export interface PaymentStore {
   ofBookings(bookingIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Returns pending payments without a query of Stripe for an hour, the oldest query first. */
   stale(limit: number): Promise<string[]>;
+  /** Returns completed automatic charges without an invoice, of the last hours, the oldest first. */
+  uninvoiced(since: Date, limit: number): Promise<Payment[]>;
+  setInvoice(id: string, invoiceId: string): Promise<void>;
   /** Marks the payment as queried now. */
   postpone(id: string): Promise<void>;
   hasEvent(eventId: string): Promise<boolean>;
@@ -62,19 +78,26 @@ export interface PaymentStore {
 
 const COLUMNS = `p.id, p.account_id AS "accountId", p.credits, p.status, p.asked_by AS "askedBy", p.session_id AS "sessionId",
   p.checkout_url AS "checkoutUrl", p.receipt_url AS "receiptUrl", p.problem, p.created_at AS "createdAt",
-  p.changed_at AS "changedAt"`;
+  p.changed_at AS "changedAt", p.intent_id AS "intentId", p.invoice_id AS "invoiceId", p.failure,
+  p.is_automatic AS "isAutomatic", p.customer_id AS "customerId", p.payment_method_id AS "paymentMethodId"`;
 
 const LIST = `SELECT ${COLUMNS}, coalesce((SELECT -sum(r.credits) FROM payment_reversal r WHERE r.payment_id = p.id), 0)::bigint
     AS reversed
   FROM payment p
  WHERE p.account_id = $1 AND ($2::uuid IS NULL OR p.id = $2) AND ($3::uuid IS NULL OR p.id < $3)
+   AND (NOT $5::boolean OR p.invoice_id IS NOT NULL)
  ORDER BY p.id DESC LIMIT $4`;
 
 const CHANGE = `UPDATE payment AS p SET status = $2, problem = $3, intent_id = coalesce($4, p.intent_id),
-    receipt_url = coalesce($5, p.receipt_url), checked_at = now(),
+    receipt_url = coalesce($5, p.receipt_url), invoice_id = coalesce($6, p.invoice_id), failure = coalesce(p.failure, $7), checked_at = now(),
     checkout_url = CASE WHEN $2 = 'pending' THEN p.checkout_url END,
     changed_at = CASE WHEN p.status = $2 THEN p.changed_at ELSE now() END
   WHERE p.id = $1 RETURNING ${COLUMNS}`;
+
+/** A card that was refused once is not charged again until a person has changed something. */
+const SWITCH_OFF = `UPDATE auto_top_up SET is_on = false, problem = coalesce($2, 'The charge failed.'),
+    report = jsonb_build_object('kind', 'top_up_failed', 'amount', $3::text, 'reason', coalesce($2, ''))
+  WHERE account_id = $1`;
 
 export function createPaymentStore(pool: Pool): PaymentStore {
   const idOf = async (sql: string, values: readonly unknown[]): Promise<string | undefined> =>
@@ -91,8 +114,8 @@ export function createPaymentStore(pool: Pool): PaymentStore {
     settle: (id, settle) => inTransaction(pool, (client) => settleIn(client, id, settle)),
     findBySession: (sessionId) => idOf("SELECT id FROM payment WHERE session_id = $1", [sessionId]),
     findByIntent: (intentId) => idOf("SELECT id FROM payment WHERE intent_id = $1", [intentId]),
-    list: async ({ accountId, id, after, limit }) =>
-      (await pool.query<ListedPayment>(LIST, [accountId, id ?? null, after ?? null, limit])).rows,
+    list: async ({ accountId, id, after, limit, isInvoiced = false }) =>
+      (await pool.query<ListedPayment>(LIST, [accountId, id ?? null, after ?? null, limit, isInvoiced])).rows,
     ofBookings: async (bookingIds) => {
       if (bookingIds.length === 0) return new Map();
       const { rows } = await pool.query<{ booking: string; payment: string }>(
@@ -106,6 +129,14 @@ export function createPaymentStore(pool: Pool): PaymentStore {
       const sql = `SELECT id FROM payment WHERE status = 'pending' AND checked_at < now() - interval '1 hour'
         ORDER BY checked_at LIMIT $1`;
       return (await pool.query<{ id: string }>(sql, [limit])).rows.map(({ id }) => id);
+    },
+    uninvoiced: async (since, limit) => {
+      const sql = `SELECT ${COLUMNS} FROM payment p WHERE p.is_automatic AND p.status = 'completed'
+        AND p.invoice_id IS NULL AND p.created_at > $1 ORDER BY p.created_at LIMIT $2`;
+      return (await pool.query<Payment>(sql, [since, limit])).rows;
+    },
+    setInvoice: async (id, invoiceId) => {
+      await pool.query("UPDATE payment SET invoice_id = $2 WHERE id = $1", [id, invoiceId]);
     },
     postpone: async (id) => {
       await pool.query("UPDATE payment SET checked_at = now() WHERE id = $1", [id]);
@@ -131,7 +162,7 @@ async function settleIn(
   ]);
   const [payment] = locked.rows;
   if (payment === undefined) return undefined;
-  const { status, problem, intentId, receiptUrl, reversals } = await settle(payment);
+  const { status, problem, intentId, receiptUrl, invoiceId, failure, reversals } = await settle(payment);
   for (const reversal of reversals) {
     await client.query(
       `INSERT INTO payment_reversal (adjustment_id, payment_id, credits, reason) VALUES ($1, $2, $3, $4)
@@ -139,7 +170,12 @@ async function settleIn(
       [reversal.id, id, reversal.credits, reversal.reason],
     );
   }
-  return onlyOf((await client.query<Payment>(CHANGE, [id, status, problem, intentId, receiptUrl])).rows);
+  const values = [id, status, problem, intentId, receiptUrl, invoiceId, failure];
+  const settled = onlyOf((await client.query<Payment>(CHANGE, values)).rows);
+  if (payment.isAutomatic && status === "failed" && payment.status !== "failed") {
+    await client.query(SWITCH_OFF, [settled.accountId, failure, formatCredits(settled.credits)]);
+  }
+  return settled;
 }
 
 function onlyOf<Row>([row]: readonly Row[]): Row {

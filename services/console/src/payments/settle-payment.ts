@@ -3,18 +3,20 @@
 // reordered events do no harm.
 import type { BillingService } from "@gr/proto/billing";
 import { DepositStatus } from "@gr/proto/billing";
-import type { ServiceClient } from "@gr/runtime";
+import type { Clock, ServiceClient } from "@gr/runtime";
 import type { ConsoleEvents } from "../events.ts";
 import type { PaymentStatus } from "../payment-status.ts";
-import { paymentBookings } from "./payment-bookings.ts";
+import { CREDITS_PER_CENT, paymentBookings } from "./payment-bookings.ts";
 import type { Payment, PaymentChange, PaymentStore } from "./payment-store.ts";
+import type { ChargeState } from "./saved-cards.ts";
 import type { Stripe } from "./stripe.ts";
 
 /** Payments of one round. */
 const MOST_STALE = 20;
 
 export interface SettleDeps {
-  readonly stripe: Pick<Stripe, "readPayment">;
+  readonly stripe: Pick<Stripe, "readPayment" | "readCharge" | "chargeCard" | "findCharge">;
+  readonly clock: Clock;
   readonly payments: Pick<PaymentStore, "settle" | "stale" | "postpone">;
   readonly billing: Pick<ServiceClient<typeof BillingService>, "putDeposit" | "putAdjustment">;
   readonly events: ConsoleEvents;
@@ -74,20 +76,53 @@ export function createSettlePayments(deps: SettleDeps): SettlePayments {
   };
 }
 
-async function changeOf({ stripe, billing }: SettleDeps, payment: Payment): Promise<PaymentChange> {
-  const { sessionId } = payment;
-  // The customer never received an address of a checkout.
-  if (sessionId === null) {
+async function changeOf(deps: SettleDeps, payment: Payment): Promise<PaymentChange> {
+  const { stripe, billing } = deps;
+  const state = payment.isAutomatic
+    ? await stateOfCharge(deps, payment)
+    : payment.sessionId === null
+      ? // The customer never received an address of a checkout.
+        { failure: null }
+      : { ...(await stripe.readPayment(payment.sessionId)), failure: null };
+  const { failure } = state;
+  if (!("session" in state)) {
     await putDeposit(billing, payment, "failed");
-    return { status: "failed", reversals: [], problem: null, intentId: null, receiptUrl: null };
+    const nothing = { reversals: [], problem: null, intentId: null, receiptUrl: null, invoiceId: null };
+    return { status: "failed", ...nothing, failure };
   }
-  const state = await stripe.readPayment(sessionId);
   const bookings = paymentBookings(payment, state);
   if (bookings.status !== "pending") await putDeposit(billing, payment, bookings.status);
   for (const { id, credits, reason } of bookings.reversals) {
     await billing.putAdjustment({ adjustmentId: id, accountId: payment.accountId, credits, reason });
   }
-  return { ...bookings, intentId: state.intentId, receiptUrl: state.receiptUrl };
+  const { intentId, receiptUrl, invoiceId } = state;
+  return { ...bookings, intentId, receiptUrl, invoiceId, failure };
+}
+
+/** Time in which Stripe recognizes a repeated charge; its documentation promises 24 hours. */
+const REPEATABLE_MS = 20 * 3_600_000;
+
+/**
+ * Charges the card, unless it was charged, and reads the charge. A charge without a known outcome is repeated while Stripe
+ * recognizes the repetition; later it is only looked for.
+ */
+async function stateOfCharge(
+  { stripe, clock }: SettleDeps,
+  payment: Payment,
+): Promise<ChargeState | { readonly failure: string }> {
+  const { id, intentId, customerId, paymentMethodId, credits } = payment;
+  if (intentId !== null) return await stripe.readCharge(intentId);
+  if (clock.now() - payment.createdAt.getTime() > REPEATABLE_MS) {
+    const found = await stripe.findCharge(id);
+    if (found === undefined) return { failure: "The payment service did not answer for a day." };
+    return await stripe.readCharge(found);
+  }
+  const charged = await stripe.chargeCard({
+    ...{ paymentId: id, accountId: payment.accountId, cents: Number(credits / CREDITS_PER_CENT) },
+    ...{ customerId: customerId ?? "", paymentMethodId: paymentMethodId ?? "", email: payment.askedBy },
+  });
+  if (charged.refusal !== undefined) return { failure: charged.refusal };
+  return await stripe.readCharge(charged.intentId);
 }
 
 /** The deposit of a payment has its id. */

@@ -54,7 +54,7 @@ beforeAll(async () => {
   };
   const events = createConsoleEvents(createLogger("silent", "test"), new Registry());
   const rpc = peers.dial("billing", BillingService);
-  settling = createSettlePayments({ stripe, payments, billing: rpc, events });
+  settling = createSettlePayments({ stripe, payments, billing: rpc, events, clock: systemClock });
 });
 beforeEach(async () => {
   asked = [];
@@ -80,7 +80,7 @@ async function begin(minutes: number): Promise<Begun> {
   await rpc.openAccount({ accountId });
   await database.store.addAccount(accountId, "A");
   await payments.add({ id, accountId, credits: 250_000n, askedBy: "a@example.com" });
-  const order = { paymentId: id, accountId, cents: 2_500, email: "a@example.com", returnUrl: "http://x/" };
+  const order = { paymentId: id, accountId, cents: 2_500, customerId: "cus_1", returnUrl: "http://x/" };
   const { sessionId, url } = await stripe.openCheckout(order);
   await payments.setCheckout(id, sessionId, url);
   await age(id, minutes);

@@ -16,10 +16,14 @@ export interface StripeWebhookDeps {
   readonly stripe: Stripe;
   readonly payments: Pick<PaymentStore, "findBySession" | "findByIntent" | "hasEvent" | "keepEvent">;
   readonly settling: Pick<SettlePayments, "settle">;
+  readonly payers: {
+    /** Ends the Checkout that saves a card. @returns false if the Checkout is not one of ours */
+    settleSetup(sessionId: string): Promise<boolean>;
+  };
   readonly events: ConsoleEvents;
 }
 
-export function stripeWebhook({ stripe, payments, settling, events }: StripeWebhookDeps): RestRoute {
+export function stripeWebhook({ stripe, payments, settling, payers, events }: StripeWebhookDeps): RestRoute {
   return restRoute({
     method: "POST",
     path: STRIPE_WEBHOOK_PATH,
@@ -39,8 +43,11 @@ export function stripeWebhook({ stripe, payments, settling, events }: StripeWebh
       try {
         const paymentId = await paymentOf(event);
         if (paymentId !== undefined) await settling.settle(paymentId);
+        const { sessionId } = event;
+        const isSetup =
+          paymentId === undefined && sessionId !== undefined && (await payers.settleSetup(sessionId));
         await payments.keepEvent(event.id);
-        events.stripeEvent(paymentId === undefined ? "not_ours" : "done");
+        events.stripeEvent(paymentId === undefined && !isSetup ? "not_ours" : "done");
       } catch (error) {
         events.stripeEvent("failed");
         throw error;

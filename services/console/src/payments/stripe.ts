@@ -2,12 +2,12 @@
 // https://docs.stripe.com/checkout/fulfillment
 import { ServiceError } from "@gr/proto";
 import { type Clock, OperatorError } from "@gr/runtime";
-import StripeClient from "stripe";
+import type StripeClient from "stripe";
 import type { ConsoleConfig } from "../config.ts";
-import type { PaymentState, Reversal } from "./payment-bookings.ts";
+import type { PaymentState } from "./payment-bookings.ts";
+import { createSavedCards, reversalsOf, type SavedCards } from "./saved-cards.ts";
+import { asking, createStripeClient, idOf } from "./stripe-client.ts";
 
-/** Two such calls run in a row while a row is locked. */
-const CALL_TIMEOUT_MS = 5_000;
 const SESSIONS = ["complete", "expired"] as const;
 /** Older signatures may be recorded and replayed. Later ones would stay valid for longer than these. */
 const SIGNATURE_TOLERANCE_S = 300;
@@ -19,7 +19,8 @@ export interface CheckoutOrder {
   readonly paymentId: string;
   readonly accountId: string;
   readonly cents: number;
-  readonly email: string;
+  /** Customer of the account at Stripe: its address and tax id are on the invoice. */
+  readonly customerId: string;
   /** Page for the customer's return. */
   readonly returnUrl: string;
 }
@@ -31,7 +32,7 @@ export interface StripeEvent {
   readonly intentId: string | undefined;
 }
 
-export interface Stripe {
+export interface Stripe extends SavedCards {
   /** @throws ServiceError service_unavailable */
   openCheckout(order: CheckoutOrder): Promise<{ sessionId: string; url: string }>;
   /** @throws ServiceError service_unavailable */
@@ -49,17 +50,9 @@ export function createStripe(config: ConsoleConfig, clock: Clock): Stripe | unde
     throw new OperatorError("Set both STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET, or neither.");
   }
   if (key === undefined || webhookSecret === undefined) return undefined;
-  const { protocol, hostname, port } = new URL(url);
-  const client = new StripeClient(key, {
-    protocol: protocol === "http:" ? "http" : "https",
-    host: hostname,
-    ...(port === "" ? {} : { port }),
-    timeout: CALL_TIMEOUT_MS,
-    // Our own callers retry.
-    maxNetworkRetries: 0,
-    telemetry: false,
-  });
+  const client = createStripeClient(key, url);
   return {
+    ...createSavedCards(client),
     openCheckout: (order) => asking(openCheckout(client, order)),
     readPayment: (sessionId) => asking(readPayment(client, sessionId)),
     sessionOf: async (intentId) => {
@@ -83,7 +76,7 @@ export function createStripe(config: ConsoleConfig, clock: Clock): Stripe | unde
 
 async function openCheckout(
   client: StripeClient,
-  { paymentId, accountId, cents, email, returnUrl }: CheckoutOrder,
+  { paymentId, accountId, cents, customerId, returnUrl }: CheckoutOrder,
 ): Promise<{ sessionId: string; url: string }> {
   const metadata = { payment_id: paymentId, account_id: accountId };
   const session = await client.checkout.sessions.create(
@@ -98,7 +91,12 @@ async function openCheckout(
       // Paid amounts equal requested ones, because a refund must be as exact as the payment.
       adaptive_pricing: { enabled: false },
       client_reference_id: paymentId,
-      customer_email: email,
+      customer: customerId,
+      // Stripe asks for the address and the tax id, and stores both for the next invoice.
+      customer_update: { name: "auto", address: "auto" },
+      billing_address_collection: "required",
+      tax_id_collection: { enabled: true },
+      invoice_creation: { enabled: true, invoice_data: { metadata } },
       metadata,
       payment_intent_data: { metadata },
       success_url: returnUrl,
@@ -117,12 +115,7 @@ async function readPayment(client: StripeClient, sessionId: string): Promise<Pay
   const { payment_intent: intent, status, payment_status: paid } = session;
   const intentId = idOf(intent) ?? null;
   const [refunds, disputes] =
-    intentId === null || paid !== "paid"
-      ? [[], []]
-      : await Promise.all([
-          client.refunds.list({ payment_intent: intentId, limit: 100 }).autoPagingToArray({ limit: 1_000 }),
-          client.disputes.list({ payment_intent: intentId, limit: 100 }).autoPagingToArray({ limit: 1_000 }),
-        ]);
+    intentId === null || paid !== "paid" ? [[], []] : await reversalsOf(client, intentId);
   const charge = typeof intent === "object" ? intent?.latest_charge : null;
   return {
     session: SESSIONS.find((one) => one === status) ?? "open",
@@ -132,15 +125,12 @@ async function readPayment(client: StripeClient, sessionId: string): Promise<Pay
       status === "complete" &&
       typeof intent === "object" &&
       ["requires_payment_method", "canceled"].includes(intent?.status ?? ""),
-    refunds: refunds.toSorted((a, b) => a.created - b.created || a.id.localeCompare(b.id)).map(reversalOf),
-    disputes: disputes.map(reversalOf),
+    refunds,
+    disputes,
     intentId,
+    invoiceId: idOf(session.invoice) ?? null,
     receiptUrl: (typeof charge === "object" ? charge?.receipt_url : null) ?? null,
   };
-}
-
-function reversalOf(one: { id: string; amount: number; currency: string; status: string | null }): Reversal {
-  return { id: one.id, cents: one.amount, currency: one.currency, status: one.status ?? "pending" };
 }
 
 interface Signed {
@@ -169,16 +159,4 @@ function verified(client: StripeClient, body: Buffer, { signature = "", webhookS
     const message = "The signature is not Stripe's, or is dated too far from now.";
     throw new ServiceError("invalid_signature", message, { cause });
   }
-}
-
-function idOf(object: string | { readonly id: string } | null | undefined): string | undefined {
-  return typeof object === "string" ? object : object?.id;
-}
-
-async function asking<T>(answer: Promise<T>): Promise<T> {
-  return answer.catch((cause: unknown) => {
-    if (!(cause instanceof StripeClient.errors.StripeError)) throw cause;
-    const message = "The payment service does not answer as it should; try again shortly.";
-    throw new ServiceError("service_unavailable", message, { retryAfterMs: 1_000, cause });
-  });
 }

@@ -74,6 +74,9 @@ export interface People {
   resetPassword(token: string, password: string): Promise<void>;
   /** All other sessions end. @throws ServiceError invalid_credentials */
   changePassword(headers: Headers, current: string, next: string): Promise<WithCookies<void>>;
+  hasPassword(personId: string): Promise<boolean>;
+  /** Sets the password of a signed-in person without one. All other sessions end. @throws ServiceError invalid_credentials */
+  setPassword(headers: Headers, password: string): Promise<void>;
   listSessions(headers: Headers): Promise<SessionRecord[]>;
   /** Does nothing when the person has no such session. */
   endSession(headers: Headers, sessionId: string): Promise<void>;
@@ -229,6 +232,12 @@ export function createPeople(options: PeopleOptions): People {
       return withCookies(
         asking("invalid_credentials", api.changePassword({ headers, body, returnHeaders: true })),
       );
+    },
+    hasPassword: async (personId) =>
+      (await (await auth.$context).internalAdapter.findCredentialAccount(personId))?.password != null,
+    setPassword: async (headers, newPassword) => {
+      await asking("invalid_credentials", api.setPassword({ headers, body: { newPassword } }));
+      await asking("not_signed_in", api.revokeOtherSessions({ headers }));
     },
     listSessions: async (headers) => {
       const found = await sessionsOf(headers);

@@ -23,6 +23,7 @@ import { deleteKey, findKey, type KeyChange, updateKey } from "../operations/cha
 import type { KeyDeps } from "../operations/key-deps.ts";
 import { listKeys } from "../operations/list-keys.ts";
 import { mintKey, type NewKey } from "../operations/mint-key.ts";
+import { rotateKey } from "../operations/rotate-key.ts";
 import { verifyKey, verifyWebToken } from "../operations/verify-key.ts";
 import { LONGEST_LIFETIME_MS } from "../operations/web-token.ts";
 import type { KeyKind } from "../records/key.ts";
@@ -40,11 +41,16 @@ import {
 } from "./key-fields.ts";
 import { kindOf, messageOfAccount, messageOfKey, messageOfWebToken, periodOf } from "./key-messages.ts";
 
+const MOST_OVERLAP_MS = 30 * 24 * 3_600_000;
 const PAGE_RANGE = `It must be from 1 to ${LONGEST_PAGE}, or 0 for as many`;
 const accountFields = z.object({ name: nameField });
 const kindField = z.enum(["normal", "management"], { error: "The kind must be normal or management" });
 const limitField = z.number().int().min(1, PAGE_RANGE).max(LONGEST_PAGE, PAGE_RANGE);
 const formatFields = z.object({ default_response_format: responseFormatField.optional() });
+const OVERLAP_RANGE = "It must be from 0 to 30 days";
+const rotationFields = z.object({
+  overlap_ms: z.number().int().min(0, OVERLAP_RANGE).max(MOST_OVERLAP_MS, OVERLAP_RANGE),
+});
 const tokenFields = z.object({ lifetime_ms: lifetimeField, person_id: personField });
 
 const keyFields = (deps: KeyDeps) =>
@@ -151,6 +157,11 @@ export function keysRpc(deps: KeyDeps): RpcService {
       const { accountId, keyId } = request;
       const change = changeOf(deps, request);
       return { key: messageOfKey(await updateKey(deps, { accountId, keyId }, change)) };
+    },
+    async rotateKey({ accountId, keyId, overlapMs }) {
+      const { overlap_ms: overlap } = parseRequest(rotationFields, { overlap_ms: Number(overlapMs) });
+      const { key, secret } = await rotateKey(deps, { accountId, keyId }, overlap);
+      return { key: messageOfKey(key), secret };
     },
     async deleteKey({ accountId, keyId, kind }) {
       const wanted = kind === ProtoKind.UNSPECIFIED ? "normal" : requireKind(kind);

@@ -126,6 +126,6 @@ function invalid(param: string, what: string): ServiceError {
   return new ServiceError("invalid_value", `${what} (field "${param}").`, { param });
 }
 
-function keyNotFound(): ServiceError {
+export function keyNotFound(): ServiceError {
   return new ServiceError("key_not_found", "The API key was not found.", { param: "id" });
 }

@@ -37,6 +37,7 @@ export async function mintKey(deps: KeyDeps, wanted: NewKey): Promise<{ key: Api
     active: true,
     createdAt: clock.now(),
     deletedAt: null,
+    former: null,
     revision: 1n,
   };
   if (key.kind === "normal") await billing.putSpender({ spender: spenderOf(key) });

@@ -24,13 +24,19 @@ export async function verifyKey(deps: KeyDeps, secret: string): Promise<Verified
   if (!unknownDigests.has(digest)) {
     const found = await findKey(deps, secret, digest);
     if (found !== undefined) {
-      const key = requireUsable(deps, found.key);
+      const key = requireUsable(deps, found.isFormer ? endedWithSecret(found.key) : found.key);
       return { key, responseFormat: key.responseFormat ?? found.accountFormat };
     }
     unknownDigests.add(digest);
   }
   events.keyRefused("unknown");
   throw invalidKey();
+}
+
+/** Returns the key for its former secret: it expires with the secret, if not before. */
+function endedWithSecret(key: ApiKey): ApiKey {
+  const endsAt = key.former?.endsAt ?? 0;
+  return { ...key, expiresAt: Math.min(endsAt, key.expiresAt ?? endsAt) };
 }
 
 /**

@@ -6,6 +6,12 @@ import type { ServiceError } from "@gr/proto";
 export type KeyKind = "normal" | "management";
 export type Period = "day" | "week" | "month";
 
+export interface FormerSecret {
+  readonly hint: string;
+  /** Unix milliseconds from which the secret does not work. */
+  readonly endsAt: number;
+}
+
 /** The secret is never part of a key: only the answer to its minting contains it. */
 export interface ApiKey {
   readonly id: string;
@@ -31,6 +37,8 @@ export interface ApiKey {
   readonly allowedModels: readonly string[] | null;
   /** Names of providers; null = all providers. */
   readonly allowedProviders: readonly string[] | null;
+  /** The secret before the last rotation; null = none. */
+  readonly former: FormerSecret | null;
   /** Counts the changes that were begun, its minting included, also those that failed half-way. */
   readonly revision: bigint;
 }

@@ -54,6 +54,11 @@ const untilReported = (reported: boolean) =>
   until(async () => (await isReported()) === reported, { timeoutMs: 60_000 });
 
 describe("gateways are told", () => {
+  test("of a rotated key, whose earlier secrets they may remember", async () => {
+    await world.keys.rotateKey({ accountId, keyId, overlapMs: 0n });
+    await untilReported(true);
+  });
+
   test("of a deleted key, for longer than they keep a verification", async () => {
     await world.keys.deleteKey({ accountId, keyId });
     await untilReported(true);

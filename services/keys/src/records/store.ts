@@ -2,7 +2,7 @@
 import type { ResponseFormat } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
 import { isServerTrouble, type Page, type Pool, type PoolClient, pageOf } from "@gr/runtime";
-import type { ApiKey, KeyKind, Period } from "./key.ts";
+import type { ApiKey, FormerSecret, KeyKind, Period } from "./key.ts";
 
 export interface Account {
   readonly id: string;
@@ -27,6 +27,8 @@ export interface KeyStore {
   findByDigest(digest: Buffer, other?: Buffer): Promise<FoundKey | undefined>;
   /** Moves a key to the other digest. A key that is no longer under the first one stays unchanged. */
   moveDigest(from: Buffer, to: Buffer): Promise<void>;
+  /** Replaces the secret of a key. @returns the key as it is stored; undefined if it is deleted */
+  replaceSecret(keyId: string, secret: NewSecret): Promise<ApiKey | undefined>;
   findById(keyId: string): Promise<ApiKey | undefined>;
   /** Keys of an account that are not deleted, newest first; `after` is the id of a key of the account, deleted or not. */
   list(accountId: string, kind: KeyKind | undefined, page: Page): Promise<KeyPage>;
@@ -42,10 +44,19 @@ export interface KeyStore {
   ping(): Promise<void>;
 }
 
+export interface NewSecret {
+  readonly digest: Buffer;
+  readonly hint: string;
+  /** Unix milliseconds until which the secret before works; null = it does not. */
+  readonly formerEndsAt: number | null;
+}
+
 export interface FoundKey {
   readonly key: ApiKey;
   /** Digest under which the key is stored. */
   readonly digest: Buffer;
+  /** True: the digest is that of the secret before the last rotation. */
+  readonly isFormer: boolean;
   /** Default of the key's account. */
   readonly accountFormat: ResponseFormat | null;
 }
@@ -93,14 +104,29 @@ interface KeyRow {
   response_format: ResponseFormat | null;
   allowed_models: string[] | null;
   allowed_providers: string[] | null;
+  former_hint: string | null;
+  former_ends_at: Date | null;
 }
 
-const COLUMNS = `id, account_id, name, kind, hint, active, cap_credits, period, expires_at, created_at, deleted_at,
+const INSERTED = `id, account_id, name, kind, hint, active, cap_credits, period, expires_at, created_at, deleted_at,
   revision, response_format, allowed_models, allowed_providers`;
+const COLUMNS = `${INSERTED}, former_hint, former_ends_at`;
 
-const FIND_BY_DIGEST = `SELECT ${COLUMNS}, digest,
+const FIND_BY_DIGEST = `SELECT ${COLUMNS}, CASE WHEN digest IN ($1, $2) THEN digest ELSE former_digest END AS digest,
+  digest NOT IN ($1, $2) AS is_former,
   (SELECT a.response_format FROM account a WHERE a.id = k.account_id) AS account_format
-  FROM api_key k WHERE digest IN ($1, $2)`;
+  FROM api_key k WHERE digest IN ($1, $2) OR former_digest IN ($1, $2)`;
+
+const MOVE_DIGEST = `UPDATE api_key SET digest = CASE WHEN digest = $1 THEN $2 ELSE digest END,
+  former_digest = CASE WHEN former_digest = $1 THEN $2 ELSE former_digest END
+  WHERE digest = $1 OR former_digest = $1`;
+
+/** One statement: of two rotations at the same time, the second keeps the secret of the first as the former one. */
+const REPLACE_SECRET = `UPDATE api_key SET digest = $2, hint = $3,
+  former_digest = CASE WHEN $4::timestamptz IS NULL THEN NULL ELSE digest END,
+  former_hint = CASE WHEN $4::timestamptz IS NULL THEN NULL ELSE hint END,
+  former_ends_at = $4
+  WHERE id = $1 AND deleted_at IS NULL RETURNING ${COLUMNS}`;
 
 const LISTED = `account_id = $1 AND deleted_at IS NULL AND kind = coalesce($2, kind)
   AND ($3::uuid IS NULL OR ordinal < (SELECT k.ordinal FROM api_key k WHERE k.id = $3 AND k.account_id = $1))
@@ -155,14 +181,18 @@ export function createKeyStore(pool: Pool): KeyStore {
     addKey: async (key, digest) => {
       const values = [...valuesOf(key), digest];
       const places = values.map((_, index) => `$${index + 1}`).join(", ");
-      await pool.query(`INSERT INTO api_key (${COLUMNS}, digest) VALUES (${places})`, values);
+      await pool.query(`INSERT INTO api_key (${INSERTED}, digest) VALUES (${places})`, values);
     },
     findByDigest: async (digest, other = digest) => {
       const { rows } = await reading(pool.query<FoundRow>(FIND_BY_DIGEST, [digest, other]));
       return rows.map(foundOf)[0];
     },
     moveDigest: async (from, to) => {
-      await reading(pool.query("UPDATE api_key SET digest = $2 WHERE digest = $1", [from, to]));
+      await reading(pool.query(MOVE_DIGEST, [from, to]));
+    },
+    replaceSecret: async (keyId, { digest, hint, formerEndsAt }) => {
+      const values = [keyId, digest, hint, dateOf(formerEndsAt)];
+      return (await pool.query<KeyRow>(REPLACE_SECRET, values)).rows.map(keyOf)[0];
     },
     findById: async (keyId) => (await keys("id = $1", [keyId]))[0],
     list: async (accountId, kind, { limit, after }) => {
@@ -255,10 +285,15 @@ function accountOf({ id, name, created_at, response_format }: AccountRow): Accou
   return { id, name, createdAt: created_at.getTime(), responseFormat: response_format };
 }
 
-type FoundRow = KeyRow & { readonly digest: Buffer; readonly account_format: ResponseFormat | null };
+type FoundRow = KeyRow & {
+  readonly digest: Buffer;
+  readonly is_former: boolean;
+  readonly account_format: ResponseFormat | null;
+};
 
 function foundOf(row: FoundRow): FoundKey {
-  return { key: keyOf(row), digest: row.digest, accountFormat: row.account_format };
+  const { digest, is_former: isFormer, account_format: accountFormat } = row;
+  return { key: keyOf(row), digest, isFormer, accountFormat };
 }
 
 function keyOf(row: KeyRow): ApiKey {
@@ -278,10 +313,15 @@ function keyOf(row: KeyRow): ApiKey {
     responseFormat: row.response_format,
     allowedModels: row.allowed_models,
     allowedProviders: row.allowed_providers,
+    former: formerOf(row),
   };
 }
 
-/** In the order of COLUMNS. */
+function formerOf({ former_hint: hint, former_ends_at: endsAt }: KeyRow): FormerSecret | null {
+  return endsAt === null ? null : { hint: hint ?? "", endsAt: endsAt.getTime() };
+}
+
+/** In the order of INSERTED. */
 function valuesOf(key: ApiKey): unknown[] {
   return [
     key.id,

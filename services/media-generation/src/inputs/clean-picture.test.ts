@@ -121,12 +121,16 @@ test("all other work runs while a large picture loses its metadata, and it is re
 describe("what is refused", () => {
   const few = Buffer.alloc(1_000);
   test.each<[string, () => Promise<Buffer>, string]>([
-    ["nothing", async () => Buffer.alloc(0), "no PNG, JPEG or WebP"],
-    ["a text", async () => Buffer.from("hello"), "no PNG, JPEG or WebP"],
-    ["an SVG", async () => Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'), "no PNG, JPEG or WebP"],
-    ["a GIF", () => draw().gif().toBuffer(), "no PNG, JPEG or WebP"],
-    ["a TIFF", () => draw().tiff().toBuffer(), "no PNG, JPEG or WebP"],
-    ["an AVIF", () => draw().avif().toBuffer(), "no PNG, JPEG or WebP"],
+    ["nothing", async () => Buffer.alloc(0), "not a PNG, JPEG or WebP"],
+    ["a text", async () => Buffer.from("hello"), "not a PNG, JPEG or WebP"],
+    [
+      "an SVG",
+      async () => Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'),
+      "not a PNG, JPEG or WebP",
+    ],
+    ["a GIF", () => draw().gif().toBuffer(), "not a PNG, JPEG or WebP"],
+    ["a TIFF", () => draw().tiff().toBuffer(), "not a PNG, JPEG or WebP"],
+    ["an AVIF", () => draw().avif().toBuffer(), "not a PNG, JPEG or WebP"],
     [
       "a first line of PNG before a text",
       async () => Buffer.concat([pngOf(1, 1, few).subarray(0, 8), few]),

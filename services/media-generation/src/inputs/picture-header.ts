@@ -17,7 +17,7 @@ export class UnusablePictureError extends Error {
   override readonly name = "UnusablePictureError";
 }
 
-export const NOT_A_PICTURE = "it is no PNG, JPEG or WebP picture";
+export const NOT_A_PICTURE = "it is not a PNG, JPEG or WebP picture";
 /** Number of bytes that identify the format. */
 const FORMAT_BYTES = 12;
 /** Segments before the size of a JPEG, at most. Ordinary files have some twenty. */

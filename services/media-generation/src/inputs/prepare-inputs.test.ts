@@ -281,7 +281,7 @@ describe("looking at pictures, before the money", () => {
       createInputs(deps).look(inputSources({ image }), "unread", shareOf("account"));
     const bytes = Buffer.from("<svg/>").toString("base64");
     await expect(look([uri(), `data:;base64,${bytes}`])).rejects.toThrow(
-      "image[1]: it is no PNG, JPEG or WebP",
+      "image[1]: it is not a PNG, JPEG or WebP",
     );
     await expect(look("http://10.0.0.1/a.png")).rejects.toMatchObject({ reason: "url_not_allowed" });
   });

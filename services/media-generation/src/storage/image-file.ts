@@ -31,7 +31,7 @@ export function createImageConverter(gate: FairGate): ConvertImage {
 /** @throws InvalidImageError */
 async function convert(bytes: Buffer, format: OutputFormat): Promise<ImageFile> {
   if (pictureFormatOf(bytes) === undefined)
-    throw new InvalidImageError("the bytes are no PNG, JPEG or WebP picture");
+    throw new InvalidImageError("the bytes are not a PNG, JPEG or WebP picture");
   // sharp loads slower than a service starts, and most services never draw.
   const { default: sharp } = await import("sharp");
   try {

@@ -3,6 +3,7 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { FakeCards, type FakeSetup } from "./fake-cards.ts";
 
 export interface FakeCheckout {
   readonly id: string;
@@ -45,6 +46,7 @@ export class FakeStripe {
   static readonly webhookSecret = "whsec_for_tests_only";
   readonly checkouts: FakeCheckout[] = [];
   readonly reversals: FakeReversal[] = [];
+  readonly cards = new FakeCards();
   /** While true, every answer is 500. */
   isDown = false;
   /** Address of events after a payment in a browser. */
@@ -131,12 +133,21 @@ export class FakeStripe {
     const ofIntent = searchParams.get("payment_intent");
     const [, page, id] = /^\/(pay|v1\/checkout\/sessions)\/([^/]+)$/.exec(pathname) ?? [];
     if (this.isDown) return json(500, { error: { type: "api_error", message: "down" } });
+    const setup = this.cards.setupOf(id);
+    if (page === "pay" && setup !== undefined) return this.#cardPage(setup, request, response);
     if (page === "pay") return this.#payPage(this.#checkout(id), request, response);
     if (request.headers.authorization === undefined) return json(401, { error: { message: "no key" } });
+    if (page !== undefined && setup !== undefined) return json(200, this.cards.setupSession(setup));
     if (page !== undefined) return json(200, sessionOf(this.#checkout(id)));
+    const form = new URLSearchParams(sent === "" ? searchParams : sent);
+    const key = request.headers["idempotency-key"];
     if (pathname === "/v1/checkout/sessions" && request.method === "POST") {
-      return json(200, sessionOf(this.#open(new URLSearchParams(sent), request.headers["idempotency-key"])));
+      const isSetup = form.get("mode") === "setup";
+      return json(200, isSetup ? this.cards.openSetup(form, this.url) : sessionOf(this.#open(form, key)));
     }
+    const { method = "GET" } = request;
+    const ofCards = this.cards.answer(method, pathname, form, typeof key === "string" ? key : undefined);
+    if (ofCards !== undefined) return json(ofCards.status, ofCards.body);
     if (pathname === "/v1/checkout/sessions") {
       return list(this.checkouts.filter(({ intentId }) => intentId === ofIntent).map(sessionOf));
     }
@@ -160,6 +171,9 @@ export class FakeStripe {
     if (form.get("mode") !== "payment" || typeof idempotencyKey !== "string") {
       throw new Error("a Checkout is opened for a payment, with an idempotency key");
     }
+    if (!form.get("customer") || form.get("invoice_creation[enabled]") !== "true") {
+      throw new Error("a Checkout is for a customer, who gets an invoice");
+    }
     const known = this.checkouts.find(({ id }) => id === `cs_test_${idempotencyKey}`);
     if (known !== undefined) return known;
     const checkout: FakeCheckout = {
@@ -177,6 +191,29 @@ export class FakeStripe {
     return Object.assign(checkout, { url: `${this.url}/pay/${checkout.id}` });
   }
 
+  eventOfSetup(setup: FakeSetup, options?: EventOptions): SignedEvent {
+    return this.event("checkout.session.completed", this.cards.setupSession(setup), options);
+  }
+
+  /** Serves the page that saves a card, and the effect of its button. */
+  async #cardPage(setup: FakeSetup, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.method !== "POST") {
+      response.writeHead(200, { "content-type": "text/html" });
+      response.end(`<h1>Test card</h1><form method="post"><button>Save card</button></form>`);
+      return;
+    }
+    this.cards.saveCard(setup);
+    await this.#send(this.eventOfSetup(setup));
+    response.writeHead(303, { location: setup.success_url });
+    response.end();
+  }
+
+  async #send({ body, signature }: SignedEvent): Promise<void> {
+    if (this.webhookUrl === undefined) return;
+    const headers = { "content-type": "application/json; charset=utf-8", "stripe-signature": signature };
+    await fetch(this.webhookUrl, { method: "POST", headers, body });
+  }
+
   /** Serves the page of a payment, and the effect of its button. */
   async #payPage(checkout: FakeCheckout, request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method !== "POST") {
@@ -184,11 +221,7 @@ export class FakeStripe {
       response.end(`<h1>Test payment</h1><form method="post"><button>Pay</button></form>`);
       return;
     }
-    const { body, signature } = this.eventOfCheckout("completed", this.pay(checkout));
-    if (this.webhookUrl !== undefined) {
-      const headers = { "content-type": "application/json; charset=utf-8", "stripe-signature": signature };
-      await fetch(this.webhookUrl, { method: "POST", headers, body });
-    }
+    await this.#send(this.eventOfCheckout("completed", this.pay(checkout)));
     response.writeHead(303, { location: checkout.success_url });
     response.end();
   }
@@ -199,8 +232,14 @@ function sessionOf({ intentId, intentStatus, ...checkout }: FakeCheckout): objec
   const charge =
     paid === "paid" ? { id: `ch_${intentId}`, receipt_url: `https://pay.example/${intentId}` } : null;
   const intent = { id: intentId, object: "payment_intent", status: intentStatus, latest_charge: charge };
-  // An intent exists after the first try to pay.
-  return { object: "checkout.session", ...checkout, payment_intent: status === "complete" ? intent : null };
+  // An intent exists after the first try to pay, an invoice after the payment.
+  const invoice = paid === "paid" ? `in_${intentId}` : null;
+  return {
+    object: "checkout.session",
+    ...checkout,
+    invoice,
+    payment_intent: status === "complete" ? intent : null,
+  };
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {

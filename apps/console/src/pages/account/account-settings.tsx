@@ -6,14 +6,9 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { call } from "../../api/console-client.ts";
 import { useAct } from "../../parts/forms/act.ts";
+import { RESPONSE_FORMATS } from "../../parts/forms/response-formats.ts";
 import { Loaded } from "../../parts/lists/loaded.tsx";
 import { useAccount } from "../../session.ts";
-
-const FORMATS = [
-  { value: "url", label: "url: the address of a hosted file" },
-  { value: "b64_json", label: "b64_json: base64, and a hosted file" },
-  { value: "b64_ephemeral", label: "b64_ephemeral: base64, nothing is stored" },
-];
 
 export function AccountSettings() {
   const [isOpen, { open, close }] = useDisclosure(false);
@@ -57,7 +52,7 @@ function Fields({ settings, close }: { settings: AnswerOf<"readSettings">; close
       <Select
         label="Default response_format"
         description="For image and video requests that name none, with keys without a default of their own. Clients that read base64 only need b64_json."
-        data={FORMATS}
+        data={RESPONSE_FORMATS}
         allowDeselect={false}
         value={format}
         onChange={(value) => setFormat(responseFormat.parse(value))}

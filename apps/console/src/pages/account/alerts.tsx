@@ -48,7 +48,17 @@ export function Alerts() {
         again={() => REFRESH_MS}
         empty={<NoAlerts isSet={settings.data?.is_set} open={open} />}
       >
-        {(alerts) => <History alerts={alerts} />}
+        {(alerts) => (
+          <>
+            {settings.data?.is_set === false && (
+              <Group justify="space-between">
+                <Text c="dimmed">No thresholds are set.</Text>
+                <Button onClick={open}>Set up alerts</Button>
+              </Group>
+            )}
+            <History alerts={alerts} />
+          </>
+        )}
       </PagedRows>
       {isOpen && settings.data && <AlertSettingsDialog settings={settings.data} close={close} />}
     </Stack>
@@ -126,6 +136,8 @@ const KINDS: Readonly<Record<AlertRecord["kind"], { color: string; text: string 
   low_balance: { color: "red", text: "low balance" },
   budget: { color: "orange", text: "budget" },
   failure_rate: { color: "red", text: "failures" },
+  top_up_failed: { color: "red", text: "top-up failed" },
+  top_up_limit: { color: "orange", text: "top-up limit" },
   test: { color: "gray", text: "test" },
 };
 

@@ -6,6 +6,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense } from "react";
 import { call } from "../../api/console-client.ts";
+import { barColor } from "../../parts/figures/budget-share.ts";
 import { moneyText } from "../../parts/figures/figure-text.ts";
 import { Balance, Money, Time } from "../../parts/figures/figures.tsx";
 import { Loaded } from "../../parts/lists/loaded.tsx";
@@ -16,7 +17,9 @@ import { summaryOf } from "../../parts/lists/request-summary.ts";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
 import { Thumbnail } from "../../parts/media/thumbnail.tsx";
 import { useAccount } from "../../session.ts";
+import { Attention, Section } from "./attention.tsx";
 import { FirstSteps } from "./first-steps.tsx";
+import { limitedKeys, usedPercent, useLimitedKeys } from "./limited-keys.ts";
 
 /** Loaded later, because charts are large. */
 const SpendChart = lazy(() => import("../money/spend-chart.tsx"));
@@ -26,8 +29,6 @@ const FIRST_STEPS_MS = 3_000;
 const USUAL_MS = 30_000;
 const LATEST = 6;
 const BUDGETS = 5;
-/** Percent of a budget from which its bar is amber. */
-const NEARLY_USED = 80;
 
 export function Home() {
   const { account_id: account } = useAccount();
@@ -55,7 +56,10 @@ export function Home() {
           <>
             <Figures account={account} home={data} />
             <FirstSteps account={account} steps={data.first_steps} />
-            <SpendOfMonth account={account} />
+            <div className="home-columns">
+              <SpendOfMonth account={account} />
+              <Attention home={data} />
+            </div>
             <div className="home-columns">
               <LatestRequests account={account} />
               <Budgets account={account} />
@@ -75,7 +79,12 @@ function Figures({ account, home }: { account: string; home: HomeRecord }) {
     <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
       <Figure
         name="Balance"
-        note={days_left !== null && days_left > 365 ? "Lasts longer than a year" : lasts}
+        note={
+          <>
+            {days_left !== null && days_left > 365 ? "Lasts longer than a year" : lasts}
+            {Number(held) > 0 && <div>{moneyText(held)} held by running requests</div>}
+          </>
+        }
         action={
           <Anchor
             size="sm"
@@ -93,10 +102,7 @@ function Figures({ account, home }: { account: string; home: HomeRecord }) {
       <Figure name="Last 7 days">
         <Money usd={spend.last_7_days} strong />
       </Figure>
-      <Figure
-        name="Last 30 days"
-        note={Number(held) > 0 && `${moneyText(held)} more is held by running requests`}
-      >
+      <Figure name="Last 30 days">
         <Money usd={spend.last_30_days} strong />
       </Figure>
     </SimpleGrid>
@@ -116,20 +122,6 @@ function Figure(props: { name: string; note?: ReactNode; action?: ReactNode; chi
       <Text size="xs" c="dimmed" mih="1.2rem" component="div">
         {props.note}
       </Text>
-    </Card>
-  );
-}
-
-function Section(props: { title: string; link: ReactNode; children: ReactNode }) {
-  return (
-    <Card component="section" aria-label={props.title}>
-      <Group justify="space-between" mb="sm">
-        <Title order={2} size="h4">
-          {props.title}
-        </Title>
-        {props.link}
-      </Group>
-      {props.children}
     </Card>
   );
 }
@@ -173,13 +165,21 @@ function LatestRequests({ account }: { account: string }) {
     queryFn: ({ signal }) => call("listRequests", { path: { account }, query, signal }),
     refetchInterval: USUAL_MS,
   });
-  const link = (
+  const to = (name: string, search: object) => (
     <Anchor
       size="sm"
-      renderRoot={(props) => <Link to="/accounts/$account/logs" params={{ account }} {...props} />}
+      renderRoot={(props) => (
+        <Link to="/accounts/$account/logs" params={{ account }} search={search} {...props} />
+      )}
     >
-      All logs
+      {name}
     </Anchor>
+  );
+  const link = (
+    <Group gap="sm">
+      {to("Failed only", { status: "failed" })}
+      {to("All logs", {})}
+    </Group>
   );
   return (
     <Section title="Latest requests" link={link}>
@@ -237,12 +237,7 @@ function LatestRequests({ account }: { account: string }) {
 }
 
 function Budgets({ account }: { account: string }) {
-  const query = { kind: "normal" } as const;
-  const keys = useQuery({
-    queryKey: ["keys", account, "budgets"],
-    queryFn: ({ signal }) => call("listKeys", { path: { account }, query, signal }),
-    refetchInterval: USUAL_MS,
-  });
+  const keys = useLimitedKeys();
   const link = (
     <Anchor
       size="sm"
@@ -255,8 +250,7 @@ function Budgets({ account }: { account: string }) {
     <Section title="Key budgets" link={link}>
       <Loaded of={keys}>
         {({ data }) => {
-          const limited = data.filter(({ spend_limit: limit, is_active }) => limit !== null && is_active);
-          const fullest = limited.toSorted((one, other) => usedPercent(other) - usedPercent(one));
+          const fullest = limitedKeys(data);
           return fullest.length === 0 ? (
             <Empty title="No key has a budget">A limit keeps a key from spending more.</Empty>
           ) : (
@@ -274,13 +268,12 @@ function Budgets({ account }: { account: string }) {
 
 function Budget({ of: key }: { of: KeyRecord }) {
   const used = usedPercent(key);
-  const color = used >= 100 ? "red" : used >= NEARLY_USED ? "yellow" : "brand";
   return (
     <Stack gap={6}>
       <Text fw={500} truncate>
         {key.name}
       </Text>
-      <Progress value={used} color={color} size="sm" aria-label={`${key.name}: ${used} % used`} />
+      <Progress value={used} color={barColor(used)} size="sm" aria-label={`${key.name}: ${used} % used`} />
       <Group justify="space-between" gap="xs">
         <Text size="xs" c="dimmed" className="figures">
           {moneyText(key.period_spend)} of {moneyText(key.spend_limit ?? "0")}
@@ -299,10 +292,4 @@ function Resets({ at }: { at: string }) {
       Resets <Time at={at} isShort />
     </>
   );
-}
-
-/** From 0 to 100, for a bar; no money is computed. A limit of zero is used up. */
-function usedPercent({ spend_limit: limit, period_spend: spent }: KeyRecord): number {
-  const most = Number(limit ?? "0");
-  return most === 0 ? 100 : Math.min(100, Math.floor((Number(spent) / most) * 100));
 }

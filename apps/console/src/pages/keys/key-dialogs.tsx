@@ -1,7 +1,7 @@
 // Dialogs of one key: create, edit, rotate, delete. A new secret is shown once, here.
 import "@mantine/core/styles/Pill.css";
 import "@mantine/core/styles/PillsInput.css";
-import { type KeyRecord, keyChangeBody, newKeyBody } from "@gr/console-api";
+import { type KeyRecord, keyChangeBody, newKeyBody, responseFormat } from "@gr/console-api";
 import {
   Alert,
   Button,
@@ -26,6 +26,7 @@ import { useAct } from "../../parts/forms/act.ts";
 import { CodeBlock, CopyField } from "../../parts/forms/copy-text.tsx";
 import { showAtField } from "../../parts/forms/field-errors.ts";
 import { byRules } from "../../parts/forms/form-rules.ts";
+import { RESPONSE_FORMATS } from "../../parts/forms/response-formats.ts";
 import { useAccount } from "../../session.ts";
 
 /** Values of inputs: text, and "" for an unset field. */
@@ -38,6 +39,8 @@ interface KeyFields {
   /** Empty: all. */
   readonly allowed_models: string[];
   readonly allowed_providers: string[];
+  /** "" = that of the account. */
+  readonly default_response_format: string;
 }
 
 const NO_FIELDS: KeyFields = {
@@ -47,6 +50,7 @@ const NO_FIELDS: KeyFields = {
   expires_at: "",
   allowed_models: [],
   allowed_providers: [],
+  default_response_format: "",
 };
 
 const PERIODS = [
@@ -64,6 +68,7 @@ function bodyOf({
   expires_at,
   allowed_models,
   allowed_providers,
+  default_response_format: format,
 }: KeyFields) {
   const cap = spend_limit.trim().replace(/^\$/, "");
   const period = ["day", "week", "month"].find((each) => each === spend_limit_period);
@@ -74,6 +79,7 @@ function bodyOf({
     expires_at: expires_at === "" ? null : new Date(expires_at).toISOString(),
     allowed_models: allowed_models.length === 0 ? null : allowed_models,
     allowed_providers: allowed_providers.length === 0 ? null : allowed_providers,
+    default_response_format: format === "" ? null : responseFormat.parse(format),
   };
 }
 
@@ -109,6 +115,15 @@ function Fields({ form, isNormal }: { form: ReturnType<typeof useKeyForm>; isNor
         {...form.getInputProps("expires_at")}
       />
       {isNormal && <AllowLists form={form} />}
+      {isNormal && (
+        <Select
+          label="Default response_format"
+          description="For image and video requests that name none. Clients that read base64 only need b64_json."
+          data={[{ value: "", label: "As the account" }, ...RESPONSE_FORMATS]}
+          allowDeselect={false}
+          {...form.getInputProps("default_response_format")}
+        />
+      )}
     </>
   );
 }
@@ -186,15 +201,16 @@ export function EditKey({ apiKey, close }: DialogProps & { apiKey: KeyRecord }) 
       expires_at: apiKey.expires_at === null ? "" : localInput(apiKey.expires_at),
       allowed_models: apiKey.allowed_models ?? [],
       allowed_providers: apiKey.allowed_providers ?? [],
+      default_response_format: apiKey.default_response_format ?? "",
     },
     keyChangeBody,
   );
   const change = useAct({
     send: (fields: KeyFields) => {
-      const { spend_limit, spend_limit_period, allowed_models, allowed_providers, ...others } =
-        bodyOf(fields);
+      const { spend_limit, spend_limit_period, allowed_models, allowed_providers, ...rest } = bodyOf(fields);
+      const { default_response_format, ...others } = rest;
       const limits = {
-        ...{ spend_limit, spend_limit_period },
+        ...{ spend_limit, spend_limit_period, default_response_format },
         // An unchanged list may name a model that is gone, which a new list must not.
         ...(form.isDirty("allowed_models") && { allowed_models }),
         ...(form.isDirty("allowed_providers") && { allowed_providers }),
@@ -253,11 +269,17 @@ export function RotateKey({
       <form onSubmit={form.onSubmit((values) => rotate.mutate(values))}>
         <Stack>
           <Text size="sm">
-            A new key replaces this one. Configure it in your programs before the old key expires.
+            The key gets a new secret. Its budget, its spend and its limits stay: both secrets spend from the
+            same budget. Configure the new one in your programs before the old one ends.
           </Text>
+          {apiKey.former_secret !== null && (
+            <Alert color="yellow">
+              The secret before, {apiKey.former_secret.hint}, ends at once when you rotate again.
+            </Alert>
+          )}
           <NumberInput
-            label="Keep the old key working for, hours"
-            description="0 ends the old key at once"
+            label="Keep the old secret working for, hours"
+            description="0 ends it within seconds"
             min={0}
             max={720}
             {...form.getInputProps("overlap_hours")}

@@ -4,6 +4,7 @@ import { Badge, Button, Group, Menu, Progress, Stack, Switch, Table, Tabs, Text,
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { call } from "../../api/console-client.ts";
+import { barColor, shareOf } from "../../parts/figures/budget-share.ts";
 import { countText, fromNow, moneyText } from "../../parts/figures/figure-text.ts";
 import { Money, Time } from "../../parts/figures/figures.tsx";
 import { useAct } from "../../parts/forms/act.ts";
@@ -103,6 +104,7 @@ function KeyTable({ keys, mayChange, open }: TableProps) {
             <Text size="xs" c="dimmed" ff="monospace">
               {key.hint}
             </Text>
+            <Former of={key} />
             <Allowed of={key} />
           </Table.Td>
           <Table.Td>
@@ -122,15 +124,30 @@ function KeyTable({ keys, mayChange, open }: TableProps) {
   );
 }
 
-/** The lists of a key in a few words; their names are in the title. */
-function Allowed({ of: { allowed_models: models, allowed_providers: providers } }: { of: KeyRecord }) {
-  const parts = [countOf(models, "model"), countOf(providers, "provider")].filter(
+/** The secret before a rotation, while programs may still use it. */
+function Former({ of: { former_secret: former } }: { of: KeyRecord }) {
+  if (former === null) return null;
+  return (
+    <Text size="xs" c="dimmed" title={new Date(former.ends_at).toLocaleString()}>
+      replaced <code>{former.hint}</code> ends {fromNow(former.ends_at)}
+    </Text>
+  );
+}
+
+/** The lists and the default format of a key in a few words; their names are in the title. */
+function Allowed({ of: key }: { of: KeyRecord }) {
+  const { allowed_models: models, allowed_providers: providers, default_response_format: format } = key;
+  const only = [countOf(models, "model"), countOf(providers, "provider")].filter(
     (part) => part !== undefined,
   );
+  const parts = [
+    ...(only.length === 0 ? [] : [`only ${only.join(", ")}`]),
+    ...(format === null ? [] : [`${format} by default`]),
+  ];
   if (parts.length === 0) return null;
   return (
     <Text size="xs" c="dimmed" title={[...(models ?? []), ...(providers ?? [])].join(", ")}>
-      only {parts.join(", ")}
+      {parts.join(" · ")}
     </Text>
   );
 }
@@ -153,6 +170,7 @@ function Spent({ of: key }: { of: KeyRecord }) {
       {key.spend_limit !== null && (
         <Progress
           value={shareOf(key.period_spend, key.spend_limit)}
+          color={barColor(shareOf(key.period_spend, key.spend_limit))}
           aria-label={`Share of the limit of ${key.name} that is spent`}
         />
       )}
@@ -163,11 +181,6 @@ function Spent({ of: key }: { of: KeyRecord }) {
       </Text>
     </Stack>
   );
-}
-
-/** Percent, for a picture only. */
-function shareOf(part: string, whole: string): number {
-  return Number(whole) === 0 ? 100 : Math.min(100, (Number(part) / Number(whole)) * 100);
 }
 
 const STATUS = {
@@ -202,6 +215,7 @@ function OnSwitch({ of: key, mayChange }: { of: KeyRecord; mayChange: boolean })
   });
   return (
     <Switch
+      color={key.status === "active" ? "green" : "gray"}
       checked={change.isPending ? change.variables : key.is_active}
       disabled={!mayChange || change.isPending}
       onChange={({ currentTarget }) => change.mutate(currentTarget.checked)}

@@ -5,13 +5,13 @@ import { useMediaQuery } from "@mantine/hooks";
 import { Link } from "@tanstack/react-router";
 import { secondsText } from "../../parts/figures/figure-text.ts";
 import { Time } from "../../parts/figures/figures.tsx";
+import { useKeyNames, useModelNames } from "../../parts/lists/names-of.ts";
 import { RequestCost } from "../../parts/lists/request-cost.tsx";
 import { RequestStatus } from "../../parts/lists/request-status.tsx";
 import { detailOf, summaryOf } from "../../parts/lists/request-summary.ts";
 import { useVisibleRows } from "../../parts/lists/visible-rows.ts";
 import { Thumbnail } from "../../parts/media/thumbnail.tsx";
 import { useAccount } from "../../session.ts";
-import { useKeyNames, useModelNames } from "./names-of.ts";
 
 /** Heights in pixels, also in app.css. */
 const ROW = 60;

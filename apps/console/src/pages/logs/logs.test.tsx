@@ -35,6 +35,14 @@ const text = {
   ...{ attempts: [], timing: { queued: null, first_byte: null, made: null, stored: null } },
 };
 
+const bar = (hour: number, succeeded = 0, failed = 0) => {
+  return { at: new Date(Date.UTC(2026, 10, 27, hour)).toISOString(), succeeded, failed, other: 0 };
+};
+const summary = {
+  ...{ requests: 673, spend: "10.1449", succeeded: 655, failed: 18, other: 0, median_latency: 4_100 },
+  ...{ is_cut: false, bar_ms: 3_600_000, bars: [bar(8, 30), bar(9, 20, 1), bar(10), bar(11, 5)] },
+};
+
 function logsRouter(rows: () => unknown = () => ({ data: [image, text], next: null })): FakeRouter {
   return routerFor()
     .on("GET /v1/models", () => ({ data: [IMAGE, TEXT] }))
@@ -43,6 +51,7 @@ function logsRouter(rows: () => unknown = () => ({ data: [image, text], next: nu
       next: null,
     }))
     .on(`GET ${REQUESTS}`, rows)
+    .on(`GET ${REQUESTS}/summary`, () => summary)
     .on(`GET ${REQUESTS}/${IMAGE_ID}`, () => ({ ...image, price: null }))
     .on(`GET ${REQUESTS}/${TEXT_ID}`, () => ({ ...text, price: null }));
 }
@@ -114,4 +123,27 @@ test("an empty log shows the first request as curl; a failed one offers another 
   openApp(LOGS);
   await screen.findByText("The log is away.");
   screen.getByRole("button", { name: "Try again" });
+});
+
+test("sums are of the filter, a failure keeps them below 100 %, and a drag over bars narrows the time", async () => {
+  const router = logsRouter();
+  openApp(`${LOGS}?model=acme/image&range=24h`);
+  const block = within(await screen.findByRole("region", { name: "Summary" }));
+  for (const part of ["673", "$10.14", "97.3 %", "4.10 s"]) block.getByText(part);
+  const asked = router.callsOf(`GET ${REQUESTS}/summary`)[0]?.query;
+  expect([asked?.get("model"), asked?.get("from")]).toEqual(["acme/image", expect.stringMatching(/T.*Z$/)]);
+  const file = screen.getByRole("link", { name: "Export CSV" }).getAttribute("href") ?? "";
+  expect(new URL(file, "http://x").searchParams.get("model")).toBe("acme/image");
+  const strip = block.getByRole("img", { name: /at most 30 in a bar/ });
+  strip.getBoundingClientRect = () => ({ left: 0, width: 400 }) as DOMRect;
+  fireEvent.pointerDown(strip, { clientX: 150 });
+  fireEvent.pointerMove(strip, { clientX: 210 });
+  fireEvent.pointerUp(strip, { clientX: 250 });
+  await waitFor(() => expect(new URLSearchParams(window.location.search).get("range")).toBeNull());
+  const search = new URLSearchParams(window.location.search);
+  expect([search.get("from"), search.get("to")]).toEqual([
+    "2026-11-27T08:59:59.999Z",
+    "2026-11-27T11:00:00.000Z",
+  ]);
+  screen.getByRole("button", { name: /Nov 27.*–.*Nov 27/ });
 });

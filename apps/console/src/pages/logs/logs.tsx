@@ -1,9 +1,10 @@
 // The log of an account: every request, as a list or, of images and videos, as a gallery, and each one in a drawer.
 import type { QueryOf, RequestRecord } from "@gr/console-api";
 import { Anchor, Button, Card, Group, SegmentedControl, Stack, Switch, Text, Title } from "@mantine/core";
+import { IconDownload } from "@tabler/icons-react";
 import { Link, useSearch } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import { call } from "../../api/console-client.ts";
+import { call, urlOf } from "../../api/console-client.ts";
 import { useFilter } from "../../parts/lists/filters.tsx";
 import { Empty } from "../../parts/lists/page-states.tsx";
 import { PagedRows } from "../../parts/lists/paged-rows.tsx";
@@ -12,6 +13,7 @@ import { FirstRequest } from "../account/first-steps.tsx";
 import { Gallery } from "./gallery.tsx";
 import { isFiltered, LogFilters, type LogSearch, NO_FILTERS, timesOf } from "./log-filters.tsx";
 import { LogRows } from "./log-rows.tsx";
+import { LogSummary } from "./log-summary.tsx";
 import { RequestDrawer } from "./request-drawer.tsx";
 
 /** Intervals while a request runs, and otherwise. */
@@ -52,6 +54,15 @@ export function Logs() {
             ]}
             onChange={(value) => void filter({ view: value === "gallery" ? value : null })}
           />
+          <Button
+            component="a"
+            variant="default"
+            leftSection={<IconDownload size={16} />}
+            href={urlOf("exportRequests", { account }, { ...query, ...timesOf(search, Date.now()) })}
+            download
+          >
+            Export CSV
+          </Button>
         </Group>
       </Group>
       <LogFilters search={search} />
@@ -73,6 +84,7 @@ export function Logs() {
               <Gallery rows={rows} open={open} />
             ) : (
               <Card padding={0} className="log-list">
+                <LogSummary query={query} search={search} isLive={isLive} />
                 <LogRows rows={rows} />
                 <Text size="xs" c="dimmed" px="md" py="xs">
                   Times in your zone ({zoneOf(new Date())})

@@ -5,9 +5,10 @@ import { Link, useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { ModelRecord } from "../../api/public-api.ts";
 import { modelsQuery, priceText } from "../../models-query.ts";
-import { CodeBlock } from "../../parts/forms/copy-text.tsx";
 import { Failure, PageMissing, RowsWaiting } from "../../parts/lists/page-states.tsx";
+import { RowsTable } from "../../parts/lists/rows-table.tsx";
 import { useSession, usualAccount } from "../../session.ts";
+import { priceRows } from "./price-rows.ts";
 import { Samples } from "./samples.tsx";
 
 export function ModelPage() {
@@ -53,14 +54,30 @@ function Page({ model }: { model: ModelRecord }) {
       <Title order={2} size="h4">
         Prices
       </Title>
-      <Text>{priceText(model)}</Text>
-      <CodeBlock code={JSON.stringify(model.pricing, null, 2)} label="the price rule" />
+      <Prices model={model} />
       <Title order={2} size="h4">
         Code
       </Title>
       <Samples request={{ type: model.type, body: { model: model.id } }} />
       <Anchor renderRoot={(props) => <AllModels {...props} />}>All models</Anchor>
     </Stack>
+  );
+}
+
+function Prices({ model }: { model: ModelRecord }) {
+  const text = priceText(model);
+  if (text === "free") return <Text>Free</Text>;
+  return (
+    <RowsTable heads={["For", "Price"]} figures={1} minWidth={320}>
+      {priceRows(model.pricing).map(({ what, price }) => (
+        <Table.Tr key={what}>
+          <Table.Td>{what}</Table.Td>
+          <Table.Td ta="right" className="figures">
+            {price}
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </RowsTable>
   );
 }
 

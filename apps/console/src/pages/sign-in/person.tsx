@@ -9,11 +9,18 @@ import { useAct } from "../../parts/forms/act.ts";
 import { showAtField } from "../../parts/forms/field-errors.ts";
 import { byRules } from "../../parts/forms/form-rules.ts";
 import { Failure, RowsWaiting } from "../../parts/lists/page-states.tsx";
+import { SESSION_KEY } from "../../queries.ts";
 import { useSession } from "../../session.ts";
 import { Passkeys } from "./passkeys.tsx";
+import { programName } from "./program-name.ts";
 
 const IDENTITIES = ["identities"];
 const SESSIONS = [["sessions"]];
+
+interface PasswordFields {
+  readonly current_password: string;
+  readonly new_password: string;
+}
 
 export function PersonPage() {
   const { person } = useSession();
@@ -31,22 +38,31 @@ export function PersonPage() {
   );
 }
 
+/** Changes the password; a person without one, who has signed in by a link, sets the first one. */
 function Password() {
+  const { has_password } = useSession();
   const form = useForm({
     initialValues: { current_password: "", new_password: "" },
-    validate: byRules(changePasswordBody),
+    validate: byRules(changePasswordBody, bodyOf),
   });
   const change = useAct({
-    send: (body: { current_password: string; new_password: string }) => call("changePassword", { body }),
-    changes: SESSIONS,
-    done: "The password is changed. Your other sessions have ended.",
+    send: (body: PasswordFields) => call("changePassword", { body: bodyOf(body) }),
+    changes: [...SESSIONS, SESSION_KEY],
+    done: has_password
+      ? "The password is changed. Your other sessions have ended."
+      : "The password is set. Your other sessions have ended.",
     after: () => form.reset(),
     showAt: (error) => {
-      if (error.code !== "invalid_credentials") return showAtField(form, error);
-      form.setFieldError("current_password", error.message);
+      if (error.code === "session_too_old") form.setFieldError("new_password", error.message);
+      else if (error.code === "invalid_credentials" && has_password) {
+        form.setFieldError("current_password", error.message);
+      } else return showAtField(form, error);
       return true;
     },
   });
+  function bodyOf({ current_password, new_password }: PasswordFields) {
+    return { current_password: has_password ? current_password : null, new_password };
+  }
   return (
     <Card withBorder component="section" aria-label="Password" maw={460}>
       <form onSubmit={form.onSubmit((values) => change.mutate(values))} noValidate>
@@ -54,11 +70,15 @@ function Password() {
           <Title order={2} size="h4">
             Password
           </Title>
-          <PasswordInput
-            label="Current password"
-            autoComplete="current-password"
-            {...form.getInputProps("current_password")}
-          />
+          {has_password ? (
+            <PasswordInput
+              label="Current password"
+              autoComplete="current-password"
+              {...form.getInputProps("current_password")}
+            />
+          ) : (
+            <Text size="sm">You have no password yet. Set one to sign in without a link.</Text>
+          )}
           <PasswordInput
             label="New password"
             description={`At least ${PASSWORD_MIN} characters`}
@@ -66,7 +86,7 @@ function Password() {
             {...form.getInputProps("new_password")}
           />
           <Button type="submit" loading={change.isPending}>
-            Change
+            {has_password ? "Change" : "Set a password"}
           </Button>
         </Stack>
       </form>
@@ -145,7 +165,9 @@ function Sessions() {
           <Table.Tbody>
             {data?.data.map((session) => (
               <Table.Tr key={session.id}>
-                <Table.Td className="break-anywhere">{session.user_agent ?? "unknown program"}</Table.Td>
+                <Table.Td className="break-anywhere" title={session.user_agent ?? undefined}>
+                  {programName(session.user_agent)}
+                </Table.Td>
                 <Table.Td>{session.address}</Table.Td>
                 <Table.Td>used {fromNow(session.last_used_at)}</Table.Td>
                 <Table.Td>

@@ -168,6 +168,11 @@ function ByHand({ failure }: { failure?: ReactNode }) {
       <Anchor size="sm" renderRoot={(props) => <Link to="/forgot-password" {...props} />}>
         Forgot password?
       </Anchor>
+      {sign_up === "closed" && (
+        <Text size="sm" c="dimmed">
+          No password yet? Use the link that you were sent, or ask the operator of this router for one.
+        </Text>
+      )}
       {sign_up === "open" && (
         <Text size="sm">
           New here? <Anchor renderRoot={(props) => <Link to="/sign-up" {...props} />}>Sign up</Anchor>

@@ -27,6 +27,14 @@ export function sumUsd(amounts: readonly string[]): string {
   return `${digits.slice(0, -4)}.${digits.slice(-4)}`;
 }
 
+/** Subtracts amounts with at most four decimals. @param from any sign. @param part at least zero */
+export function differenceUsd(from: string, part: string): string {
+  const isNegative = from.startsWith("-");
+  const credits = (isNegative ? -1n : 1n) * creditsOf(from.replace("-", "")) - creditsOf(part);
+  const digits = String(credits < 0n ? -credits : credits).padStart(5, "0");
+  return `${credits < 0n ? "-" : ""}${digits.slice(0, -4)}.${digits.slice(-4)}`;
+}
+
 /** Units of 1e-4 USD. */
 function creditsOf(usd: string): bigint {
   const [whole = "0", fraction = ""] = usd.split(".");

@@ -90,18 +90,16 @@ export function alertRoutes(deps: ConsoleDeps): AlertRoutes {
   };
 }
 
-function alertOf({ id, at, kind, facts, mail, webhook }: Alert) {
+function alertOf(alert: Alert) {
+  const { mail, webhook } = alert;
+  return { ...writtenAlert(alert), mail, webhook };
+}
+
+/** Returns an alert for people, without its deliveries. */
+export function writtenAlert({ id, at, kind, facts }: Pick<Alert, "id" | "at" | "kind" | "facts">) {
   const keyId = facts["key_id"];
   const text = sentenceOf({ kind, facts });
-  return {
-    id,
-    at: at.toISOString(),
-    kind,
-    text,
-    key_id: keyId === undefined ? null : String(keyId),
-    mail,
-    webhook,
-  };
+  return { id, at: at.toISOString(), kind, text, key_id: keyId === undefined ? null : String(keyId) };
 }
 
 /** @throws ServiceError url_not_allowed, invalid_value */

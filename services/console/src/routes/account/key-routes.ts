@@ -1,5 +1,6 @@
 // Key routes join the keys of an account from the keys service with their usage and limits from billing.
 import type { KeyRecord, Role } from "@gr/console-api";
+import { RESPONSE_FORMATS } from "@gr/identity";
 import { type Credits, formatCredits, parseCredits } from "@gr/money";
 import { ServiceError, spendLimitChange, spendLimitFields, spendLimitOf } from "@gr/proto";
 import { type SpenderUsage, SpendPeriod } from "@gr/proto/billing";
@@ -20,7 +21,7 @@ type KeyRoutes = Handlers<
 const PERIODS = { day: SpendPeriod.DAY, week: SpendPeriod.WEEK, month: SpendPeriod.MONTH } as const;
 
 export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
-  const { keys, clock } = deps;
+  const { keys } = deps;
   /** @throws ServiceError key_not_found, role_required */
   const findKey = async (accountId: string, keyId: string, role: Role | undefined): Promise<Key> => {
     const { key } = await keys.getKey({ accountId, keyId });
@@ -58,6 +59,7 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
           ...(expires_at === null ? {} : { expiresAt: BigInt(Date.parse(expires_at)) }),
           ...(models === null ? {} : { allowedModels: { names: models } }),
           ...(providers === null ? {} : { allowedProviders: { names: providers } }),
+          defaultResponseFormat: call.body.default_response_format ?? "",
         }),
       );
       const record = await recordOf(accountId, key);
@@ -69,6 +71,7 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
       const { id: keyId = "" } = call.params;
       const before = await findKey(accountId, keyId, call.role);
       const { name, is_active: active, spend_limit, spend_limit_period, expires_at } = call.body;
+      const { default_response_format: format } = call.body;
       const { key } = await naming(
         keys.updateKey({
           accountId,
@@ -79,6 +82,7 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
           period: periodChange(spend_limit_period, before),
           ...expiryChange(expires_at),
           ...listsChange(call.body),
+          ...(format === undefined ? {} : { defaultResponseFormat: format ?? "" }),
         }),
       );
       const detail = Object.fromEntries(
@@ -90,29 +94,12 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
     rotateKey: async (call) => {
       const accountId = accountOf(call);
       const { id: keyId = "" } = call.params;
-      const before = await findKey(accountId, keyId, call.role);
-      const { name, kind, period, expiresAt, allowedModels, allowedProviders, defaultResponseFormat } =
-        before;
-      const { key, secret } = await keys.mintKey({
-        accountId,
-        name,
-        kind,
-        period,
-        ...spendLimitFields(spendLimitOf(before)),
-        ...(expiresAt === undefined ? {} : { expiresAt }),
-        ...(allowedModels === undefined ? {} : { allowedModels }),
-        ...(allowedProviders === undefined ? {} : { allowedProviders }),
-        defaultResponseFormat,
-      });
-      const ends = BigInt(clock.now() + call.body.overlap_hours * HOUR_MS);
-      if (call.body.overlap_hours === 0) await keys.deleteKey({ accountId, keyId, kind });
-      else if (expiresAt === undefined || expiresAt > ends) {
-        await keys.updateKey({ accountId, keyId, expiry: { case: "expiresAt", value: ends } });
-      }
-      const record = await recordOf(accountId, key);
-      const detail = { new_key: record.id, overlap_hours: String(call.body.overlap_hours) };
+      await findKey(accountId, keyId, call.role);
+      const { overlap_hours: hours } = call.body;
+      const { key, secret } = await keys.rotateKey({ accountId, keyId, overlapMs: BigInt(hours * HOUR_MS) });
+      const detail = { overlap_hours: String(hours) };
       await recordAudit(deps, call, { action: "key.rotated", subject: keyId, detail });
-      return { key: record, secret };
+      return { key: await recordOf(accountId, key), secret };
     },
     deleteKey: async (call) => {
       const accountId = accountOf(call);
@@ -181,8 +168,15 @@ export function keyRecordOf(
     available: formatCredits(isManagement ? 0n : bindsItself ? remaining : balance),
     allowed_models: key.allowedModels?.names ?? null,
     allowed_providers: key.allowedProviders?.names ?? null,
+    default_response_format: RESPONSE_FORMATS.find((known) => known === key.defaultResponseFormat) ?? null,
     limited_by: isManagement ? null : bindsItself ? "key" : "balance",
+    former_secret: formerOf(key, now),
   };
+}
+
+function formerOf({ formerHint, formerEndsAt }: Key, now: number): KeyRecord["former_secret"] {
+  if (formerEndsAt === undefined || Number(formerEndsAt) <= now) return null;
+  return { hint: formerHint, ends_at: timeOf(formerEndsAt) };
 }
 
 function kindOf(kind: "normal" | "management"): KeyKind {

@@ -1,60 +1,27 @@
-// An account's money: the home page, the ledger, sums of usage. All figures are billing's; nothing is kept here.
-import { Readable } from "node:stream";
-import {
-  type HomeRecord,
-  type LedgerLine,
-  USAGE_DAYS_MAX,
-  USAGE_ROWS_MAX,
-  type UsageAnswer,
-} from "@gr/console-api";
+// An account's money: the home page, and sums of usage. All figures are billing's; nothing is kept here.
+import { type HomeRecord, USAGE_DAYS_MAX, USAGE_ROWS_MAX, type UsageAnswer } from "@gr/console-api";
 import { type Credits, formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
-import { type Entry, EntryKind, UsageGroup, type UsageSum } from "@gr/proto/billing";
+import { UsageGroup, type UsageSum } from "@gr/proto/billing";
 import { KeyKind } from "@gr/proto/keys";
-import { GenerationStatus } from "@gr/proto/media";
-import type { FastifyReply } from "fastify";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { accountOf, type ConsoleCall, type Handlers } from "../../door/console-call.ts";
 import { DAY_MS, dayOf, startOfDay } from "../../requests/days.ts";
-import { bigintCursor, pageLimit } from "../../requests/pages.ts";
 import { spenderFilter, spenderIdOf } from "../../requests/spenders.ts";
-import { csvLine } from "./csv.ts";
+import { writtenAlert } from "./alert-routes.ts";
+import { csvLine, sendCsv } from "./csv.ts";
 
 const DAYS_SHOWN = 30;
 const DAYS_OF_MEAN = 7;
-const MOST_FAILURES = 5;
-const EXPORT_PAGE = 1_000;
-const EXPORT_LINES = 100_000;
+const MOST_NAMES = 1_000;
 /** Most sums of one billing call: kinds are sums over all models. */
 const MOST_SUMS = 5_000;
 
-type MoneyRoutes = Handlers<"readHome" | "readLedger" | "exportLedger" | "readUsage" | "exportUsage">;
-
-const LEDGER_KINDS = {
-  deposit: EntryKind.DEPOSIT,
-  refund: EntryKind.REFUND,
-  adjustment: EntryKind.ADJUSTMENT,
-  charge: EntryKind.CHARGE,
-} as const;
+type MoneyRoutes = Handlers<"readHome" | "readUsage" | "exportUsage">;
 
 export function moneyRoutes(deps: ConsoleDeps): MoneyRoutes {
-  const { reports } = deps;
   return {
     readHome: (call) => readHome(deps, accountOf(call)),
-    readLedger: async (call) => {
-      const accountId = accountOf(call);
-      const request = { accountId, ...entryFilter(call.query), limit: pageLimit(call.query) };
-      const after = bigintCursor(call.query.after) ?? 0n;
-      const { entries, hasMore } = await reports.listEntries({ ...request, after });
-      const data = await linesOf(deps, entries, accountId);
-      return { data, next: hasMore ? (data.at(-1)?.id ?? null) : null };
-    },
-    exportLedger: async (call) => {
-      const accountId = accountOf(call);
-      // Requested before the answer begins, so that a bad filter is an error and not a broken file.
-      const request = { accountId, ...entryFilter(call.query), limit: EXPORT_PAGE };
-      return sendCsv(call.reply, "ledger.csv", Readable.from(ledgerCsv(deps, request)));
-    },
     readUsage: (call) => readUsage(deps, call),
     exportUsage: async (call) => {
       const { data } = await readUsage(deps, call);
@@ -68,27 +35,21 @@ export function moneyRoutes(deps: ConsoleDeps): MoneyRoutes {
 }
 
 async function readHome(
-  { billing, reports, keys, media, clock }: ConsoleDeps,
+  { billing, reports, keys, alerts, clock }: ConsoleDeps,
   accountId: string,
 ): Promise<HomeRecord> {
   const now = clock.now();
   const [fromDay, toDay] = [dayOf(now - (DAYS_SHOWN - 1) * DAY_MS), dayOf(now)];
-  const failuresOf = (status: GenerationStatus) =>
-    media.listGenerations({ accountId, status, limit: MOST_FAILURES });
-  const [credits, usage, someKeys, failed, blocked] = await Promise.all([
+  const [credits, usage, someKeys, open] = await Promise.all([
     billing.getCredits({ accountId }),
     reports.sumUsage({ accountId, group: UsageGroup.DAY, fromDay, toDay }),
     keys.listKeys({ accountId, kind: KeyKind.NORMAL, limit: 1 }),
-    failuresOf(GenerationStatus.FAILED),
-    failuresOf(GenerationStatus.BLOCKED),
+    alerts.open(accountId, new Date(now)),
   ]);
   const since = (days: number) => {
     const first = dayOf(now - (days - 1) * DAY_MS);
     return usage.sums.reduce((sum, { group, credits: spent }) => (group >= first ? sum + spent : sum), 0n);
   };
-  const failures = [...failed.generations, ...blocked.generations]
-    .toSorted((a, b) => Number(b.createdAt - a.createdAt))
-    .slice(0, MOST_FAILURES);
   return {
     balance: formatCredits(credits.remainingCredits),
     held: formatCredits(credits.heldCredits),
@@ -104,95 +65,13 @@ async function readHome(
       has_key: someKeys.keys.length > 0,
       has_request: usage.requests > 0n || credits.depositedCredits > credits.remainingCredits,
     },
-    last_failures: failures.map(({ id, createdAt, model, status, error }) => ({
-      id,
-      at: new Date(Number(createdAt)).toISOString(),
-      model,
-      status: status === GenerationStatus.BLOCKED ? ("blocked" as const) : ("failed" as const),
-      message: error?.message ?? "",
-      code: error?.code || null,
-    })),
+    open_alerts: open.map(writtenAlert),
   };
 }
 
 function daysLeft(balance: Credits, ofSevenDays: Credits): number | null {
   if (ofSevenDays === 0n) return null;
   return balance <= 0n ? 0 : Number((balance * BigInt(DAYS_OF_MEAN)) / ofSevenDays);
-}
-
-interface LedgerFilter {
-  readonly kind?: keyof typeof LEDGER_KINDS | undefined;
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-}
-
-/** @throws ServiceError invalid_value */
-function entryFilter({ kind, from, to }: LedgerFilter) {
-  return {
-    ...(kind === undefined ? {} : { kind: LEDGER_KINDS[kind] }),
-    ...(from === undefined ? {} : { from: BigInt(startOfDay("from", from)) }),
-    ...(to === undefined ? {} : { until: BigInt(startOfDay("to", to) + DAY_MS) }),
-  };
-}
-
-async function* ledgerCsv(
-  deps: ConsoleDeps,
-  request: { readonly accountId: string; readonly limit: number },
-): AsyncGenerator<string> {
-  const { reports } = deps;
-  yield csvLine([
-    "id",
-    "time",
-    "kind",
-    "amount_usd",
-    "request_id",
-    "model",
-    "key_id",
-    "source",
-    "reason",
-    "payment_id",
-  ]);
-  let after = 0n;
-  for (let lines = 0; lines < EXPORT_LINES; lines += EXPORT_PAGE) {
-    const { entries, hasMore } = await reports.listEntries({ ...request, after });
-    const page = await linesOf(deps, entries, request.accountId);
-    yield page
-      .map(({ id, at, kind, amount, request_id, model, key_id, source, reason, payment_id }) =>
-        csvLine([id, at, kind, amount, request_id, model, key_id, source, reason, payment_id]),
-      )
-      .join("");
-    if (!hasMore) return;
-    after = entries.at(-1)?.entryId ?? 0n;
-  }
-}
-
-async function linesOf(
-  { payments }: ConsoleDeps,
-  entries: readonly Entry[],
-  accountId: string,
-): Promise<LedgerLine[]> {
-  const bookings = entries.flatMap(({ bookingId }) => (bookingId === "" ? [] : [bookingId]));
-  const found = await payments.ofBookings(bookings);
-  return entries.map((entry) => lineOf(entry, accountId, found.get(entry.bookingId)));
-}
-
-function lineOf(entry: Entry, accountId: string, paymentId: string | undefined): LedgerLine {
-  const { entryId, kind, at, credits, holdId, model, spenderId, source, reason } = entry;
-  const names = Object.keys(LEDGER_KINDS) as (keyof typeof LEDGER_KINDS)[];
-  const name = names.find((one) => LEDGER_KINDS[one] === kind);
-  if (name === undefined) throw new Error(`billing has answered an entry of kind ${kind}`);
-  return {
-    id: String(entryId),
-    at: new Date(Number(at)).toISOString(),
-    kind: name,
-    amount: formatCredits(credits),
-    request_id: holdId || null,
-    model: model || null,
-    key_id: spenderId === "" ? null : spenderIdOf(spenderId, accountId),
-    source: source || null,
-    reason: reason || null,
-    payment_id: paymentId ?? null,
-  };
 }
 
 const GROUPS = {
@@ -276,8 +155,8 @@ async function namesOf(
 ): Promise<Map<string, string>> {
   const ids = [...new Set(sums.map(({ group }) => group))];
   const names = new Map([[accountId, "Playground"]]);
-  for (let start = 0; start < ids.length; start += EXPORT_PAGE) {
-    const spenderIds = ids.slice(start, start + EXPORT_PAGE);
+  for (let start = 0; start < ids.length; start += MOST_NAMES) {
+    const spenderIds = ids.slice(start, start + MOST_NAMES);
     const { usage } = await reports.readSpenders({ accountId, spenderIds });
     for (const { spender } of usage) {
       if (spender !== undefined && spender.spenderId !== accountId)
@@ -285,11 +164,4 @@ async function namesOf(
     }
   }
   return names;
-}
-
-function sendCsv(reply: FastifyReply, file: string, body: Readable | string): FastifyReply {
-  return reply
-    .type("text/csv; charset=utf-8")
-    .header("content-disposition", `attachment; filename="${file}"`)
-    .send(body);
 }

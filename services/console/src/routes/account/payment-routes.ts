@@ -1,4 +1,5 @@
 // Payment routes serve top-ups: an admin requests one and pays at Stripe; members see its state.
+import { Readable } from "node:stream";
 import type { PaymentRecord } from "@gr/console-api";
 import { creditsOf, formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
@@ -6,34 +7,81 @@ import { isUuid } from "@gr/runtime";
 import { v7 } from "uuid";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { accountOf, type ConsoleCall, type Handlers, signedInOf } from "../../door/console-call.ts";
+import { CREDITS_PER_CENT } from "../../payments/payment-bookings.ts";
 import type { ListedPayment } from "../../payments/payment-store.ts";
 import { putDeposit } from "../../payments/settle-payment.ts";
 import { invalidAfter, pageLimit } from "../../requests/pages.ts";
 import { recordAudit } from "../audit.ts";
+import { csvLine, sendCsv } from "./csv.ts";
 
-const CREDITS_PER_CENT = 100n;
+type PaymentRoutes = Handlers<"listPayments" | "exportPayments" | "createPayment" | "readInvoice">;
 
-export function paymentRoutes(deps: ConsoleDeps): Handlers<"listPayments" | "createPayment"> {
+const EXPORT_PAGE = 1_000;
+const EXPORT_LINES = 10_000;
+const COLUMNS = "id time amount_usd refunded_usd status automatic by receipt_url failure".split(" ");
+
+export function paymentRoutes(deps: ConsoleDeps): PaymentRoutes {
   const { payments } = deps;
   return {
     listPayments: async (call) => {
-      const { id, after } = call.query;
+      const { id, after, is_invoiced } = call.query;
       if (after !== undefined && !isUuid(after)) throw invalidAfter();
       if (id !== undefined && !isUuid(id)) return { data: [], next: null };
       const limit = pageLimit(call.query);
-      const found = await payments.list({ accountId: accountOf(call), id, after, limit: limit + 1 });
+      const page = { accountId: accountOf(call), id, after, limit: limit + 1 };
+      const found = await payments.list({ ...page, isInvoiced: is_invoiced === "true" });
       const data = found.slice(0, limit).map(recordOf);
       return { data, next: found.length > limit ? (data.at(-1)?.id ?? null) : null };
     },
+    exportPayments: async (call) => {
+      const isInvoiced = call.query.is_invoiced === "true";
+      const file = isInvoiced ? "invoices.csv" : "payments.csv";
+      return sendCsv(call.reply, file, Readable.from(paymentsCsv(deps, accountOf(call), isInvoiced)));
+    },
     createPayment: (call) => createPayment(deps, call),
+    readInvoice: async (call) => {
+      const { id = "" } = call.params;
+      const [payment] = isUuid(id)
+        ? await payments.list({ accountId: accountOf(call), id, after: undefined, limit: 1 })
+        : [];
+      const { stripe } = deps;
+      const found = payment?.invoiceId == null ? undefined : await stripe?.readInvoice(payment.invoiceId);
+      if (found === undefined || found.url === null) {
+        throw new ServiceError("invoice_not_found", "This payment has no invoice.", { param: "id" });
+      }
+      return { number: found.number, url: found.url };
+    },
   };
+}
+
+async function* paymentsCsv(
+  { payments }: ConsoleDeps,
+  accountId: string,
+  isInvoiced: boolean,
+): AsyncGenerator<string> {
+  yield csvLine(COLUMNS);
+  let after: string | undefined;
+  for (let count = 0; count < EXPORT_LINES; count += EXPORT_PAGE) {
+    const found = await payments.list({ accountId, id: undefined, after, limit: EXPORT_PAGE, isInvoiced });
+    yield found
+      .map(recordOf)
+      .map((one) =>
+        csvLine([
+          ...[one.id, one.created_at, one.amount, one.reversed, one.status, String(one.is_automatic)],
+          ...[one.asked_by, one.receipt_url, one.failure],
+        ]),
+      )
+      .join("");
+    if (found.length < EXPORT_PAGE) return;
+    after = found.at(-1)?.id;
+  }
 }
 
 async function createPayment(
   deps: ConsoleDeps,
   call: ConsoleCall<"createPayment">,
 ): Promise<{ payment: PaymentRecord; url: string }> {
-  const { stripe, payments, billing, attempts, config } = deps;
+  const { stripe, payments, payers, billing, attempts, config } = deps;
   if (stripe === undefined) {
     throw new ServiceError(
       "payments_not_taken",
@@ -48,6 +96,7 @@ async function createPayment(
     askedBy: email,
   };
   await attempts.countPayment(payment.accountId);
+  const customerId = await payers.customerOf(payment.accountId, email);
   await payments.add(payment);
   // Before the checkout opens, so that the first event of a payment always finds its deposit.
   await putDeposit(billing, payment, "pending");
@@ -55,7 +104,7 @@ async function createPayment(
     paymentId: payment.id,
     accountId: payment.accountId,
     cents: Number(payment.credits / CREDITS_PER_CENT),
-    email,
+    customerId,
     returnUrl: `${config.CONSOLE_URL}/accounts/${payment.accountId}/credits?view=payments&payment=${payment.id}`,
   });
   const open = await payments.setCheckout(payment.id, opened.sessionId, opened.url);
@@ -71,10 +120,13 @@ function recordOf(payment: ListedPayment): PaymentRecord {
     status: payment.status,
     reversed: formatCredits(payment.status === "refunded" ? payment.credits : payment.reversed),
     asked_by: payment.askedBy,
+    is_automatic: payment.isAutomatic,
     created_at: payment.createdAt.toISOString(),
     changed_at: payment.changedAt.toISOString(),
     checkout_url: payment.status === "pending" ? payment.checkoutUrl : null,
     receipt_url: payment.receiptUrl,
+    has_invoice: payment.invoiceId !== null,
+    failure: payment.failure,
     needs_operator: payment.problem !== null,
   };
 }

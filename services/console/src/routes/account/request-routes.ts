@@ -1,20 +1,37 @@
-// Request routes serve the account's log: pages of requests of all kinds, one request with the explanation of its charge, and
-// the removal of its files. Media generation owns the log.
+// Request routes serve the account's log: pages of requests of all kinds, their sums and their file, one request with the
+// explanation of its charge, and the removal of its files. Media generation owns the log.
+import { Readable } from "node:stream";
 import { explainedRecord, GENERATION_KIND, GENERATION_STATUS, requestRecord } from "@gr/clients";
 import type { QueryOf } from "@gr/console-api";
+import { formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
+import type { Generation } from "@gr/proto/media";
 import { isUuid } from "@gr/runtime";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { accountOf, type ConsoleCall, type Handlers } from "../../door/console-call.ts";
 import { DAY_MS, startOfDay } from "../../requests/days.ts";
 import { invalidAfter, pageLimit } from "../../requests/pages.ts";
-import { spenderOf } from "../../requests/spenders.ts";
+import { MOST_SUMMED, summarize } from "../../requests/request-summary.ts";
+import { spenderIdOf, spenderOf } from "../../requests/spenders.ts";
 import { recordAudit } from "../audit.ts";
+import { csvLine, sendCsv } from "./csv.ts";
 
 type Query = QueryOf<"listRequests">;
 
-export function requestRoutes(deps: ConsoleDeps): Handlers<"listRequests" | "readRequest" | "removeMedia"> {
-  const { media, catalogOperator } = deps;
+type RequestRoutes = Handlers<
+  "listRequests" | "summarizeRequests" | "exportRequests" | "readRequest" | "removeMedia"
+>;
+
+/** Requests of one call of media generation. */
+const READ_PAGE = 100;
+const EXPORT_LINES = 10_000;
+const COLUMNS = [
+  ...["id", "time", "kind", "model", "provider", "attempts", "key_id", "status", "latency_ms", "cost_usd"],
+  ...["input_tokens", "output_tokens", "error", "prompt"],
+];
+
+export function requestRoutes(deps: ConsoleDeps): RequestRoutes {
+  const { media, catalogOperator, clock } = deps;
   return {
     listRequests: async (call) => {
       const { generations, hasMore } = await media.listGenerations(listRequest(call));
@@ -22,6 +39,27 @@ export function requestRoutes(deps: ConsoleDeps): Handlers<"listRequests" | "rea
         data: generations.map(requestRecord),
         next: hasMore ? (generations.at(-1)?.id ?? null) : null,
       };
+    },
+    summarizeRequests: async (call) => {
+      const filter = filterOf(accountOf(call), call.query);
+      const found: Generation[] = [];
+      let isCut = false;
+      for await (const page of pagesOf(media, filter, MOST_SUMMED)) {
+        found.push(...page.generations);
+        isCut = page.hasMore;
+      }
+      const { createdAfter: after, createdBefore: before } = filter;
+      const now = clock.now();
+      return summarize(found, {
+        from: after === undefined ? undefined : Number(after) + 1,
+        to: before === undefined ? now : Math.min(now, Number(before) - 1),
+        isCut,
+      });
+    },
+    exportRequests: async (call) => {
+      // Read before the answer begins, so that a bad filter is an error and not a broken file.
+      const filter = filterOf(accountOf(call), call.query);
+      return sendCsv(call.reply, "requests.csv", Readable.from(requestsCsv(deps, filter)));
     },
     readRequest: async (call) => {
       const found = await media.findGeneration({ accountId: accountOf(call), id: idOf(call), texts: true });
@@ -39,18 +77,59 @@ export function requestRoutes(deps: ConsoleDeps): Handlers<"listRequests" | "rea
 
 /** @throws ServiceError invalid_value */
 function listRequest(call: ConsoleCall<"listRequests">) {
-  const accountId = accountOf(call);
-  const { kind, model, status, key_id: keyId, after } = call.query;
+  const { after } = call.query;
   if (after !== undefined && !isUuid(after)) throw invalidAfter();
   return {
-    ...{ accountId, limit: pageLimit(call.query), texts: kind === undefined },
+    ...filterOf(accountOf(call), call.query),
+    limit: pageLimit(call.query),
+    ...(after === undefined ? {} : { after }),
+  };
+}
+
+/** @throws ServiceError invalid_value */
+function filterOf(accountId: string, query: QueryOf<"summarizeRequests">) {
+  const { kind, model, status, key_id: keyId } = query;
+  return {
+    ...{ accountId, texts: kind === undefined },
     ...(kind === undefined || kind === "media" ? {} : { kind: GENERATION_KIND[kind] }),
     ...(status === undefined ? {} : { status: GENERATION_STATUS[status] }),
     ...(model === undefined ? {} : { model }),
     ...(keyId === undefined ? {} : { keyId: spenderOf(keyId, accountId) }),
-    ...(after === undefined ? {} : { after }),
-    ...timesOf(call.query),
+    ...timesOf(query),
   };
+}
+
+type Filter = ReturnType<typeof filterOf>;
+
+/** Reads pages, the newest first, up to this number of requests. */
+async function* pagesOf({ listGenerations }: ConsoleDeps["media"], filter: Filter, most: number) {
+  let after = "";
+  for (let count = 0; count < most; count += READ_PAGE) {
+    const page = await listGenerations({ ...filter, limit: READ_PAGE, after });
+    yield page;
+    after = page.generations.at(-1)?.id ?? "";
+    if (!page.hasMore) return;
+  }
+}
+
+async function* requestsCsv({ media }: ConsoleDeps, filter: Filter): AsyncGenerator<string> {
+  yield csvLine(COLUMNS);
+  for await (const { generations } of pagesOf(media, filter, EXPORT_LINES)) {
+    yield generations.map((one) => csvLine(cellsOf(one, filter.accountId))).join("");
+  }
+}
+
+function cellsOf(generation: Generation, accountId: string): (string | number | null)[] {
+  const record = requestRecord(generation);
+  const usage = record.kind === "text" ? record.usage : null;
+  const { chargedCredits: charged } = generation;
+  return [
+    ...[record.id, record.created_at, record.kind, record.model, record.provider, record.attempts.length],
+    ...[spenderIdOf(record.api_key_id, accountId), record.status, record.latency],
+    charged === undefined ? null : formatCredits(charged),
+    ...[usage?.input_tokens ?? null, usage?.output_tokens ?? null, record.error?.message ?? null],
+    record.kind === "text" ? null : (record.request.prompt ?? null),
+  ];
 }
 
 /** Days are whole days in UTC; other values are moments. */

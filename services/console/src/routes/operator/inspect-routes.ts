@@ -2,14 +2,14 @@
 import type { ConsoleDeps } from "../../console-deps.ts";
 import type { Handlers } from "../../door/console-call.ts";
 import { keyRoutes } from "../account/key-routes.ts";
-import { moneyRoutes } from "../account/money-routes.ts";
+import { ledgerRoutes } from "../account/ledger-routes.ts";
 import { requestRoutes } from "../account/request-routes.ts";
 
 type InspectRoutes = Handlers<"readLedgerAsOperator" | "listKeysAsOperator" | "listRequestsAsOperator">;
 
 export function inspectRoutes(deps: ConsoleDeps): InspectRoutes {
   const { accounts } = deps;
-  const { readLedger } = moneyRoutes(deps);
+  const { readLedger } = ledgerRoutes(deps);
   const { listKeys } = keyRoutes(deps);
   const { listRequests } = requestRoutes(deps);
   /** @throws ServiceError account_not_found */

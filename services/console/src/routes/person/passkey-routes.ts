@@ -8,10 +8,9 @@ import type { ConsoleDeps } from "../../console-deps.ts";
 import { type Handlers, signedInOf } from "../../door/console-call.ts";
 import type { Passkey } from "../../sign-in/passkey-store.ts";
 import { recordPersonalAudit } from "../audit.ts";
-import { beginSession } from "./session-state.ts";
+import { beginSession, requireFreshSession } from "./session-state.ts";
 
 const MOST = 20;
-const JUST_BEGUN_MS = 3_600_000;
 
 type PasskeyRoutes = Handlers<
   | "beginPasskeySignIn"
@@ -51,12 +50,10 @@ export function passkeyRoutes(deps: ConsoleDeps): PasskeyRoutes {
       return { data: found.map(passkeyRecord) };
     },
     beginPasskey: async (call) => {
-      const { person, since } = signedInOf(call);
+      const signedIn = signedInOf(call);
+      const { person } = signedIn;
       const asked = offered();
-      if (clock.now() - since.getTime() > JUST_BEGUN_MS) {
-        const message = "Sign out and in again first: a passkey is added within an hour after that.";
-        throw new ServiceError("session_too_old", message);
-      }
+      requireFreshSession(signedIn, clock.now(), "a passkey is added");
       const { options, secrets } = await asked.askForNew(person, await passkeyStore.passkeysOf(person.id));
       await challenges.begin(call.reply, "new passkey", secrets);
       return { options: { ...options } };

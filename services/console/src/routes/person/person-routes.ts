@@ -4,8 +4,8 @@ import type { ConsoleDeps } from "../../console-deps.ts";
 import { type Handlers, setCookies, signedInOf } from "../../door/console-call.ts";
 import { digestOfToken } from "../../people/invitation-token.ts";
 import type { Person } from "../../people/people.ts";
-import { recordAudit } from "../audit.ts";
-import { beginSession, stateOf } from "./session-state.ts";
+import { recordAudit, recordPersonalAudit } from "../audit.ts";
+import { beginSession, requireFreshSession, stateOf } from "./session-state.ts";
 
 type PersonRoutes = Handlers<
   | "readSession"
@@ -27,7 +27,7 @@ type PersonRoutes = Handlers<
 >;
 
 export function personRoutes(deps: ConsoleDeps): PersonRoutes {
-  const { people, attempts, store, keys, config } = deps;
+  const { people, attempts, store, keys, config, clock } = deps;
   const requireOpen = () => {
     if (config.CONSOLE_SIGN_UP === "open") return;
     throw new ServiceError("sign_up_closed", "Only the operator creates people and accounts on this router.");
@@ -85,8 +85,25 @@ export function personRoutes(deps: ConsoleDeps): PersonRoutes {
     },
     changePassword: async (call) => {
       const { headers, network, body, reply } = call;
-      const { email } = signedInOf(call).person;
-      const change = () => people.changePassword(headers, body.current_password, body.new_password);
+      const { current_password: current, new_password: next } = body;
+      const signedIn = signedInOf(call);
+      const { email } = signedIn.person;
+      if (current === null) {
+        requireFreshSession(signedIn, clock.now(), "a first password is set");
+        await attempts.countNotice(email);
+        await attempts.guardPassword(email, network, () => people.setPassword(headers, next));
+        await recordPersonalAudit(deps, signedIn.person, network, { action: "password.set" });
+        if (deps.mailer.sends) {
+          deps.mailer.send({
+            to: email,
+            subject: "A password opens your console now",
+            text: "Somebody, probably you, has set a first password. If not, set a new one.",
+            link: `${config.CONSOLE_URL}/forgot-password`,
+          });
+        }
+        return undefined;
+      }
+      const change = () => people.changePassword(headers, current, next);
       setCookies(reply, (await attempts.guardPassword(email, network, change)).cookies);
       return undefined;
     },

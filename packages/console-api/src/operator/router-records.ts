@@ -1,6 +1,6 @@
 // Router records show the router itself in the operator area.
 import { z } from "zod";
-import { time, usd } from "./fields.ts";
+import { time, usd } from "../fields.ts";
 
 export const openRequest = z.object({
   id: z.string(),

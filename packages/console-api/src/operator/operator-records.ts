@@ -1,6 +1,6 @@
 // Records of the operator area: accounts, and changes to them that need a reason.
 import { z } from "zod";
-import { page, role, time, usd, usdInput } from "./fields.ts";
+import { page, role, time, usd, usdInput } from "../fields.ts";
 
 /** The page creates the id when its dialog opens: a repeated request is booked once. */
 const bookingId = z.uuid({ error: "It must be a UUID" });

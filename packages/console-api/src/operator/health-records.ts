@@ -1,6 +1,6 @@
 // Health records show operators the breakers, attempts and margins of all processes.
 import { z } from "zod";
-import { time, usd } from "./fields.ts";
+import { time, usd } from "../fields.ts";
 
 export const healthRange = z.enum(["hour", "day", "week"], { error: "It must be hour, day or week" });
 export const healthQuery = z.object({ range: healthRange.default("hour") });

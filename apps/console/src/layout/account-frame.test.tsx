@@ -1,0 +1,81 @@
+// Guarantees of the frame. A session that ends leads to the sign-in page and back. A removed member reads that. Each page has its
+// name in the title of the document, and the catalogue keeps the menu of a signed-in person.
+import { afterEach, expect, test } from "@jest/globals";
+import { screen, waitFor } from "@testing-library/react";
+import { errorAnswer } from "../test/fake-router.ts";
+import { ACCOUNT, closeApp, openApp, routerFor, sessionOf } from "../test/open-app.tsx";
+import { IMAGE } from "../test/sample-models.ts";
+
+const OF_ACCOUNT = `/console/api/accounts/${ACCOUNT}`;
+const NOBODY = { ...sessionOf("owner"), person: null, accounts: [] };
+
+afterEach(closeApp);
+
+test("a session that ends between two calls leads to the sign-in page, which leads back", async () => {
+  let hasEnded = false;
+  routerFor()
+    .on("GET /console/api/session", () => (hasEnded ? NOBODY : sessionOf("owner")))
+    .on(`GET ${OF_ACCOUNT}/alerts`, () => {
+      hasEnded = true;
+      return errorAnswer(401, "not_signed_in", "Sign in first.");
+    });
+  openApp(`/accounts/${ACCOUNT}/alerts`);
+  await screen.findByText("Your session has ended. Sign in again to continue.");
+  const search = new URLSearchParams(window.location.search);
+  expect([window.location.pathname, search.get("back")]).toEqual(["/sign-in", `/accounts/${ACCOUNT}/alerts`]);
+  expect(screen.queryByText("Page not found")).toBeNull();
+});
+
+test("a removed member reads that, and gets a way to the other accounts", async () => {
+  routerFor().on("GET /console/api/session", () => ({ ...sessionOf("owner"), accounts: [] }));
+  openApp(`/accounts/${ACCOUNT}/keys`);
+  await screen.findByText("You are not a member of this account");
+  screen.getByRole("link", { name: "Go to my accounts" });
+});
+
+test.each([
+  ["", "Home"],
+  ["/playground", "Playground"],
+  ["/models", "Models"],
+  ["/keys", "API keys"],
+  ["/logs", "Logs"],
+  ["/usage", "Usage"],
+  ["/alerts", "Alerts"],
+  ["/credits", "Credits"],
+  ["/team", "Team"],
+  ["/audit", "Audit log"],
+  ["/person", "Password and sessions"],
+])("the title of %s names the page and the account", async (path, name) => {
+  routerFor();
+  openApp(`/accounts/${ACCOUNT}${path}`);
+  await waitFor(() => expect(document.title).toBe(`${name} · Demo · Generation Router`));
+});
+
+test("the catalogue has the menu of a signed-in person, also by its public address", async () => {
+  routerFor().on("GET /v1/models", () => ({ data: [IMAGE] }));
+  openApp("/models?type=image");
+  await screen.findByText(IMAGE.name);
+  screen.getByRole("link", { name: "API keys" });
+  expect(`${window.location.pathname}${window.location.search}`).toBe(
+    `/accounts/${ACCOUNT}/models?type=image`,
+  );
+  closeApp();
+  routerFor().on("GET /v1/models", () => ({ data: [IMAGE] }));
+  openApp(`/models/${IMAGE.id}`);
+  await screen.findByRole("heading", { level: 1, name: IMAGE.name });
+  screen.getByRole("link", { name: "API keys" });
+  screen.getByText("Prices");
+  expect(document.body.textContent).not.toContain("null");
+});
+
+test("a visitor without a session, or without a console behind the page, sees the public catalogue", async () => {
+  for (const answer of [NOBODY, errorAnswer(400, "invalid_value", "The console is away.")]) {
+    routerFor()
+      .on("GET /console/api/session", () => answer)
+      .on("GET /v1/models", () => ({ data: [IMAGE] }));
+    openApp("/models");
+    await screen.findByText(IMAGE.name);
+    expect(screen.queryByRole("link", { name: "API keys" })).toBeNull();
+    closeApp();
+  }
+});

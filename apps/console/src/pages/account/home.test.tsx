@@ -1,0 +1,102 @@
+// Guarantees of the home page: failures of each kind are in the latest requests and lead to their request. Amounts stand where
+// they belong, and each matter that needs attention is named once.
+import { afterEach, expect, test } from "@jest/globals";
+import { screen, within } from "@testing-library/react";
+import { ACCOUNT, closeApp, openApp, routerFor } from "../../test/open-app.tsx";
+
+const OF_ACCOUNT = `/console/api/accounts/${ACCOUNT}`;
+const FAILED_TEXT = "0192f0c1-0000-7000-8000-0000000000a2";
+
+afterEach(closeApp);
+
+const failedText = {
+  ...{ object: "generation", id: FAILED_TEXT, kind: "text", model: "acme/text", status: "failed", cost: 0 },
+  ...{ created_at: "2026-11-27T10:00:00.000Z", finished_at: "2026-11-27T10:00:01.000Z", latency: 1_000 },
+  ...{ api_key_id: ACCOUNT, error: { message: "The provider failed.", type: "upstream_error" }, request: {} },
+  ...{ api: "chat", stream: false, user: null, finish_reason: null, usage: null, unit_prices: null },
+  ...{ attempts: [], provider: "acme", price_version: "1", data: [], progress: null },
+};
+
+let alerts: object[] = [];
+let keys: object[] = [];
+afterEach(() => {
+  [alerts, keys] = [[], []];
+});
+
+function homeRouter(held = "0.0000", daysLeft: number | null = null) {
+  return routerFor()
+    .on(`GET ${OF_ACCOUNT}/home`, () => ({
+      ...{ balance: "12.3456", held, deposited: "20.0000", days_left: daysLeft },
+      spend: { today: "0.0000", last_7_days: "0.0000", last_30_days: "3.0000" },
+      first_steps: { has_deposit: true, has_key: true, has_request: true },
+      open_alerts: alerts,
+    }))
+    .on(`GET ${OF_ACCOUNT}/usage`, () => ({
+      ...{ from: "2026-11-01", to: "2026-11-27", data: [], is_cut: false },
+      total: { requests: 0, spend: "0.0000" },
+    }))
+    .on(`GET ${OF_ACCOUNT}/requests`, () => ({ data: [failedText], next: null }))
+    .on(`GET ${OF_ACCOUNT}/keys`, () => ({ data: keys, next: null }));
+}
+
+test("a failed text request is listed, and its line leads to it", async () => {
+  homeRouter();
+  openApp(`/accounts/${ACCOUNT}`);
+  const latest = within(await screen.findByRole("region", { name: "Latest requests" }));
+  const link = await latest.findByRole("link", { name: "Chat" });
+  expect(link.getAttribute("href")).toContain(FAILED_TEXT);
+  latest.getByText("Failed");
+  latest.getByText("Not charged");
+});
+
+test("held credit stands at the balance, and a far end of the balance has no count of days", async () => {
+  homeRouter("0.5040", 699_993);
+  openApp(`/accounts/${ACCOUNT}`);
+  const held = await screen.findByText("$0.5040 held by running requests");
+  expect(held.parentElement?.textContent).toContain("Lasts longer than a year");
+  expect(document.body.textContent).not.toContain("699993");
+});
+
+const alert = (id: string, kind: string, text: string, key_id: string | null = null) => {
+  return { id, kind, text, key_id, at: "2026-11-27T10:00:00.000Z" };
+};
+const key = (id: string, name: string, spent: string) => ({
+  ...{
+    id,
+    name,
+    kind: "normal",
+    is_active: true,
+    spend_limit: "10.0000",
+    period_spend: spent,
+    resets_at: null,
+  },
+});
+
+test("open alerts and budgets near their limit are listed once, counted in the menu, and lead to a remedy", async () => {
+  alerts = [
+    alert("a1", "top_up_failed", "The automatic top-up of $100.00 failed."),
+    alert("a2", "budget", 'The key "CI" has spent 100 % of its budget.', "k1"),
+    alert("a3", "failure_rate", "30 of the last 100 requests have failed."),
+  ];
+  keys = [key("k1", "CI", "10.0000"), key("k2", "Nightly", "9.2000"), key("k3", "Calm", "7.9900")];
+  homeRouter();
+  openApp(`/accounts/${ACCOUNT}`);
+  const block = within(await screen.findByRole("region", { name: "Needs attention" }));
+  await block.findByText("Nightly is at 92 %: $9.20 of $10.00.");
+  block.getByText("4");
+  expect(block.queryByText(/Calm|CI has/)).toBeNull();
+  expect(block.getByRole("link", { name: "Check the card" }).getAttribute("href")).toContain("/credits");
+  expect(block.getByRole("link", { name: "See failed requests" }).getAttribute("href")).toContain(
+    "status=failed",
+  );
+  expect(block.getAllByRole("link", { name: "Raise the budget" })).toHaveLength(2);
+  within(screen.getByRole("link", { name: /^Alerts/ })).getByLabelText("3 open");
+  expect(screen.getByRole("link", { name: "Failed only" }).getAttribute("href")).toContain("status=failed");
+});
+
+test("without any of them the block says so, and the menu has no count", async () => {
+  homeRouter();
+  openApp(`/accounts/${ACCOUNT}`);
+  await screen.findByText("Nothing needs attention");
+  expect(screen.queryByLabelText(/open$/)).toBeNull();
+});

@@ -1,0 +1,123 @@
+// Guarantees of the keys page: a rotated key is one row with one budget, a used-up budget is red, and refusals name no field of the
+// API.
+import { afterEach, expect, test } from "@jest/globals";
+import { fireEvent, screen, waitFor, within } from "@testing-library/react";
+import { errorAnswer } from "../../test/fake-router.ts";
+import { ACCOUNT, closeApp, openApp, routerFor } from "../../test/open-app.tsx";
+
+const KEYS = `/console/api/accounts/${ACCOUNT}/keys`;
+const FORMER = { hint: "gr_live_…abcd", ends_at: new Date(Date.now() + 23.5 * 3_600_000).toISOString() };
+
+afterEach(closeApp);
+
+const key = (fields: object = {}) => ({
+  ...{ id: "key-1", name: "Production", kind: "normal", hint: "gr_live_…wxyz", is_active: true },
+  ...{ status: "active", created_at: "2026-11-01T10:00:00.000Z", expires_at: null, resets_at: null },
+  ...{ spend_limit: "10.0000", spend_limit_period: null, period_spend: "4.0000", total_spend: "4.0000" },
+  ...{ total_requests: 12, last_used_on: null, available: "6.0000", limited_by: "key" },
+  ...{ allowed_models: null, allowed_providers: null, former_secret: null, default_response_format: null },
+  ...fields,
+});
+
+async function openDialog(name: string) {
+  fireEvent.click(await screen.findByRole("button", { name: "Actions for Production" }));
+  fireEvent.click(await screen.findByRole("menuitem", { name }));
+  return within(await screen.findByRole("dialog"));
+}
+
+test("a rotation keeps the row and its budget, and the former secret is named with its end", async () => {
+  let rows = [key()];
+  const router = routerFor()
+    .on(`GET ${KEYS}`, () => ({ data: rows, next: null }))
+    .on(`POST ${KEYS}/key-1/rotate`, () => {
+      rows = [key({ hint: "gr_live_…9999", former_secret: FORMER })];
+      return { key: rows[0], secret: "gr_live_new" };
+    });
+  openApp(`/accounts/${ACCOUNT}/keys`);
+  const dialog = await openDialog("Rotate");
+  dialog.getByText(/both secrets spend from the same budget/);
+  fireEvent.click(dialog.getByRole("button", { name: "Rotate" }));
+  await screen.findByText("gr_live_new");
+  expect(router.callsOf(`POST ${KEYS}/key-1/rotate`).map(({ body }) => body)).toEqual([
+    { overlap_hours: 24 },
+  ]);
+  fireEvent.click(screen.getByLabelText("I have stored the key"));
+  fireEvent.click(screen.getByRole("button", { name: "Done" }));
+  await screen.findByText(FORMER.hint);
+  screen.getByText(/ends in 23 hours/);
+  screen.getByText(/of \$10\.00 total/);
+  expect(screen.getAllByRole("row")).toHaveLength(2);
+  // A second rotation would end it.
+  (await openDialog("Rotate")).getByText(/gr_live_…abcd, ends at once/);
+});
+
+test("a used-up budget has a red bar, and no green switch", async () => {
+  const used = { status: "blocked", period_spend: "10.0000", available: "0.0000" };
+  routerFor().on(`GET ${KEYS}`, () => ({ data: [key(used)], next: null }));
+  openApp(`/accounts/${ACCOUNT}/keys`);
+  await screen.findByText("limit reached");
+  const colors = [...document.querySelectorAll("[style]")].map((each) => each.getAttribute("style") ?? "");
+  expect(colors.filter((style) => style.includes("--progress-section-color"))).toEqual([
+    expect.stringContaining("red"),
+  ]);
+  expect(colors.find((style) => style.includes("--switch-color"))).toContain("gray");
+});
+
+test("a refusal stands at its field without the API's name of it", async () => {
+  routerFor()
+    .on(`GET ${KEYS}`, () => ({ data: [key()], next: null }))
+    .on(`PATCH ${KEYS}/key-1`, () =>
+      Response.json(
+        {
+          error: {
+            message: 'It must be later (field "expires_at").',
+            code: "invalid_value",
+            param: "expires_at",
+          },
+        },
+        { status: 400 },
+      ),
+    );
+  openApp(`/accounts/${ACCOUNT}/keys`);
+  const dialog = await openDialog("Edit");
+  fireEvent.change(dialog.getByLabelText("Expires"), { target: { value: "2020-01-01T10:00" } });
+  fireEvent.click(dialog.getByRole("button", { name: "Save" }));
+  await dialog.findByText("It must be later.");
+});
+
+test("a list that cannot be read offers another try", async () => {
+  const router = routerFor().on(`GET ${KEYS}`, () => errorAnswer(400, "invalid_value", "The keys are away."));
+  openApp(`/accounts/${ACCOUNT}/keys`);
+  await screen.findByText("The keys are away.");
+  router.on(`GET ${KEYS}`, () => ({ data: [key()], next: null }));
+  fireEvent.click(screen.getByRole("button", { name: "Try again" }));
+  await waitFor(() => screen.getByText("Production"));
+});
+
+test("a new key has the default format that was chosen, and an edit keeps or removes it", async () => {
+  const made = key({ default_response_format: "b64_json" });
+  const router = routerFor()
+    .on(`GET ${KEYS}`, () => ({ data: [made], next: null }))
+    .on("GET /v1/models", () => ({ data: [] }))
+    .on(`POST ${KEYS}`, () => ({ key: made, secret: "gr_live_new" }))
+    .on(`PATCH ${KEYS}/key-1`, () => made);
+  openApp(`/accounts/${ACCOUNT}/keys`);
+  await screen.findByText("b64_json by default");
+  fireEvent.click(screen.getByRole("button", { name: "New key" }));
+  const dialog = within(await screen.findByRole("dialog"));
+  fireEvent.change(dialog.getByLabelText("Name"), { target: { value: "edits" } });
+  fireEvent.click(dialog.getByRole("combobox", { name: "Default response_format" }));
+  fireEvent.click(await screen.findByText("b64_json: base64, and a hosted file"));
+  fireEvent.click(dialog.getByRole("button", { name: "Create" }));
+  await screen.findByText("gr_live_new");
+  expect(router.callsOf(`POST ${KEYS}`)[0]?.body).toMatchObject({ default_response_format: "b64_json" });
+  fireEvent.click(screen.getByLabelText("I have stored the key"));
+  fireEvent.click(screen.getByRole("button", { name: "Done" }));
+  const edit = await openDialog("Edit");
+  fireEvent.click(edit.getByRole("button", { name: "Save" }));
+  await waitFor(() =>
+    expect(router.callsOf(`PATCH ${KEYS}/key-1`)[0]?.body).toMatchObject({
+      default_response_format: "b64_json",
+    }),
+  );
+});

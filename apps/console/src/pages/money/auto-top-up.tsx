@@ -1,0 +1,310 @@
+// Automatic top-ups: the saved card, the rule in one sentence, and its dialog. A refused charge is named until the rule is changed.
+import { type AutoTopUpRecord, autoTopUpBody } from "@gr/console-api";
+import {
+  Alert,
+  Anchor,
+  Button,
+  Card,
+  Group,
+  Modal,
+  Stack,
+  Switch,
+  Text,
+  TextInput,
+  Title,
+} from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { IconCreditCard } from "@tabler/icons-react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { call } from "../../api/console-client.ts";
+import { moneyText, shortDecimal } from "../../parts/figures/figure-text.ts";
+import { useAct } from "../../parts/forms/act.ts";
+import { showAtField } from "../../parts/forms/field-errors.ts";
+import { byRules } from "../../parts/forms/form-rules.ts";
+import { Loaded } from "../../parts/lists/loaded.tsx";
+import { useAccount } from "../../session.ts";
+import { Line } from "./balance-card.tsx";
+
+const USUAL_MS = 30_000;
+const SUGGESTED = { threshold: "25", amount: "100", monthly_limit: "500" };
+
+export function AutoTopUp() {
+  const { account_id: account } = useAccount();
+  const rule = useQuery({
+    queryKey: ["auto top-up", account],
+    queryFn: ({ signal }) => call("readAutoTopUp", { path: { account }, signal }),
+    refetchInterval: USUAL_MS,
+  });
+  return (
+    <Card component="section" aria-label="Auto top-up">
+      <Loaded of={rule}>{(read) => <Content rule={read} />}</Loaded>
+    </Card>
+  );
+}
+
+function Content({ rule }: { rule: AutoTopUpRecord }) {
+  const [dialog, setDialog] = useState<"rule" | "remove">();
+  const close = () => setDialog(undefined);
+  return (
+    <Stack h="100%" gap="sm">
+      <Group justify="space-between">
+        <Title order={2} size="h4">
+          Auto top-up
+        </Title>
+        {rule.card !== null && rule.threshold !== null && <OnSwitch rule={rule} />}
+      </Group>
+      {rule.problem !== null && (
+        <Alert color="red" title="Switched off after a failed charge" role="alert">
+          {rule.problem}
+        </Alert>
+      )}
+      <Text size="sm" c="dimmed">
+        <RuleText rule={rule} />
+      </Text>
+      {rule.card !== null && <SavedCard card={rule.card} remove={() => setDialog("remove")} />}
+      <Stack gap={6} mt="auto">
+        {rule.threshold !== null && rule.monthly_limit !== null && (
+          <Line name="This month (UTC)">
+            {moneyText(rule.spent_this_month)} of {moneyText(rule.monthly_limit)}
+          </Line>
+        )}
+        <LowBalanceMail />
+      </Stack>
+      {rule.card === null ? (
+        <SaveCard>Save a card</SaveCard>
+      ) : (
+        <Button variant="default" onClick={() => setDialog("rule")}>
+          {rule.threshold === null ? "Set up" : "Change the rule"}
+        </Button>
+      )}
+      {dialog === "rule" && <RuleDialog rule={rule} close={close} />}
+      {dialog === "remove" && <RemoveDialog close={close} />}
+    </Stack>
+  );
+}
+
+function RuleText({ rule: { card, threshold, amount, monthly_limit, is_on } }: { rule: AutoTopUpRecord }) {
+  if (threshold === null || amount === null || monthly_limit === null) {
+    return card === null
+      ? "Save a card, and set when to charge it. Requests then do not stop for want of credit."
+      : "Set a threshold, an amount and a limit for each month.";
+  }
+  const rule = `below ${moneyText(threshold)}, add ${moneyText(amount)}, at most ${moneyText(monthly_limit)} a month.`;
+  return is_on ? `When the balance falls ${rule}` : `Off. The rule: when the balance falls ${rule}`;
+}
+
+function useRuleChange(after?: () => void, showAt?: Parameters<typeof useAct>[0]["showAt"]) {
+  const { account_id: account } = useAccount();
+  const queries = useQueryClient();
+  return useAct({
+    send: (body: Body) => call("changeAutoTopUp", { path: { account }, body }),
+    changes: [["audit", account]],
+    after: (answer) => {
+      queries.setQueryData(["auto top-up", account], answer);
+      after?.();
+    },
+    ...(showAt && { showAt }),
+  });
+}
+
+type Body = typeof autoTopUpBody._output;
+
+function OnSwitch({ rule }: { rule: AutoTopUpRecord }) {
+  const change = useRuleChange();
+  const { threshold, amount, monthly_limit } = rule;
+  const body = {
+    threshold: shortDecimal(threshold ?? ""),
+    amount: shortDecimal(amount ?? ""),
+    monthly_limit: shortDecimal(monthly_limit ?? ""),
+  };
+  return (
+    <Switch
+      aria-label="Auto top-up"
+      checked={change.isPending ? change.variables.is_on : rule.is_on}
+      disabled={change.isPending}
+      onChange={({ currentTarget }) => change.mutate({ ...body, is_on: currentTarget.checked })}
+    />
+  );
+}
+
+type Saved = NonNullable<AutoTopUpRecord["card"]>;
+
+function SavedCard({ card, remove }: { card: Saved; remove: () => void }) {
+  return (
+    <Group className="saved-card" gap="sm" justify="space-between">
+      <Group gap="sm" wrap="nowrap">
+        <IconCreditCard size={20} aria-hidden="true" />
+        <div>
+          <Text size="sm" fw={500}>
+            {nameOf(card)}
+          </Text>
+          <Text size="xs" c="dimmed">
+            Expires {card.expires}
+          </Text>
+        </div>
+      </Group>
+      <Group gap={4}>
+        <SaveCard isSmall>Change</SaveCard>
+        <Button variant="subtle" size="compact-xs" color="gray" onClick={remove}>
+          Remove
+        </Button>
+      </Group>
+    </Group>
+  );
+}
+
+function nameOf({ brand, last4 }: Saved): string {
+  return `${brand.slice(0, 1).toUpperCase()}${brand.slice(1)} ending ${last4}`;
+}
+
+/** Leads to the page of Stripe that saves a card. */
+function SaveCard({ children, isSmall = false }: { children: string; isSmall?: boolean }) {
+  const { account_id: account } = useAccount();
+  const open = useAct({
+    send: () => call("saveCard", { path: { account } }),
+    after: ({ url }) => window.location.assign(url),
+  });
+  return (
+    <Button
+      {...(isSmall ? { variant: "subtle", size: "compact-xs" } : {})}
+      loading={open.isPending || open.isSuccess}
+      onClick={() => open.mutate()}
+    >
+      {children}
+    </Button>
+  );
+}
+
+function LowBalanceMail() {
+  const { account_id: account } = useAccount();
+  const { data } = useQuery({
+    queryKey: ["alert settings", account],
+    queryFn: ({ signal }) => call("readAlertSettings", { path: { account }, signal }),
+  });
+  if (data === undefined) return null;
+  const isMailed = data.by_mail && data.low_balance !== null;
+  return (
+    <Group justify="space-between" gap="xs" wrap="nowrap">
+      <Text size="sm" c="dimmed">
+        Low balance mail
+      </Text>
+      <Text size="sm" className="figures">
+        {isMailed ? `below ${moneyText(data.low_balance ?? "0")}` : "off"} ·{" "}
+        <Anchor
+          inherit
+          renderRoot={(props) => <Link to="/accounts/$account/alerts" params={{ account }} {...props} />}
+        >
+          Edit
+        </Anchor>
+      </Text>
+    </Group>
+  );
+}
+
+interface RuleFields {
+  readonly threshold: string;
+  readonly amount: string;
+  readonly monthly_limit: string;
+}
+
+const amountOf = (text: string) => text.trim().replace(/^\$/, "");
+const bodyOf = (fields: RuleFields) => ({
+  is_on: true,
+  threshold: amountOf(fields.threshold),
+  amount: amountOf(fields.amount),
+  monthly_limit: amountOf(fields.monthly_limit),
+});
+
+function RuleDialog({ rule, close }: { rule: AutoTopUpRecord; close: () => void }) {
+  const { account_id: account } = useAccount();
+  const home = useQueryClient().getQueryData<{ readonly balance: string }>(["home", account]);
+  const form = useForm<RuleFields>({
+    initialValues: {
+      threshold: shortDecimal(rule.threshold ?? SUGGESTED.threshold),
+      amount: shortDecimal(rule.amount ?? SUGGESTED.amount),
+      monthly_limit: shortDecimal(rule.monthly_limit ?? SUGGESTED.monthly_limit),
+    },
+    validate: byRules(autoTopUpBody, bodyOf),
+  });
+  const change = useRuleChange(close, (error) => showAtField(form, error));
+  const body = bodyOf(form.values);
+  const isRule = autoTopUpBody.safeParse(body).success;
+  // Only for the sentence; the server compares exact amounts.
+  const isAtOnce = isRule && home !== undefined && Number(home.balance) < Number(body.threshold);
+  return (
+    <Modal opened onClose={close} title="Auto top-up">
+      <form onSubmit={form.onSubmit((fields) => change.mutate(bodyOf(fields)))} noValidate>
+        <Stack>
+          <TextInput
+            label="When the balance falls below, USD"
+            inputMode="decimal"
+            data-autofocus
+            {...form.getInputProps("threshold")}
+          />
+          <TextInput
+            label="Add, USD"
+            description="At least the threshold, so that one top-up is enough"
+            inputMode="decimal"
+            {...form.getInputProps("amount")}
+          />
+          <TextInput
+            label="At most each month (UTC), USD"
+            description="No automatic charge of a month goes beyond it"
+            inputMode="decimal"
+            {...form.getInputProps("monthly_limit")}
+          />
+          {isRule && rule.card !== null && (
+            <Text size="sm">
+              {nameOf(rule.card)} is charged {moneyText(body.amount)} when the balance falls below{" "}
+              {moneyText(body.threshold)}, and never more than {moneyText(body.monthly_limit)} in a month. A
+              refused charge switches this off, and the owners and admins get a mail.
+            </Text>
+          )}
+          {isAtOnce && (
+            <Alert color="yellow">
+              The balance is below {moneyText(body.threshold)}: the card is charged at once.
+            </Alert>
+          )}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={close}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={change.isPending}>
+              {rule.is_on ? "Save" : "Switch on"}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+function RemoveDialog({ close }: { close: () => void }) {
+  const { account_id: account } = useAccount();
+  const remove = useAct({
+    send: () => call("removeCard", { path: { account } }),
+    changes: [
+      ["auto top-up", account],
+      ["audit", account],
+    ],
+    done: "The card is removed.",
+    after: close,
+  });
+  return (
+    <Modal opened onClose={close} title="Remove the saved card?">
+      <Stack>
+        <Text size="sm">Automatic top-ups are switched off. Requests stop when the balance is used up.</Text>
+        <Group justify="flex-end">
+          <Button variant="default" data-autofocus onClick={close}>
+            Cancel
+          </Button>
+          <Button color="red" loading={remove.isPending} onClick={() => remove.mutate()}>
+            Remove
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
