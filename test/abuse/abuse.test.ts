@@ -10,7 +10,7 @@ import { mintKey, openAccount } from "../chaos/customers.ts";
 import { call } from "../e2e/http.ts";
 import * as attacks from "./attacks.ts";
 import { residentBytes } from "./process-cost.ts";
-import { AbuseRing, type Attack, type Caller, namesAt } from "./ring.ts";
+import { AbuseRing, type Attack, type Caller, namesAt, UNREAD } from "./ring.ts";
 import { type Target, uncoveredPrefixes } from "./targets.ts";
 
 /** Factor on the processor time of harmless requests that attacks of the same size may need. */
@@ -25,26 +25,40 @@ const MEBIBYTE = 1024 * 1024;
  * Resident bytes of a stalled reader, at most. Freed memory returns late, so the limit is far above the need of
  * one.
  */
-const BYTES_OF_READER = 2 * MEBIBYTE;
+const BYTES_OF_READER = MEBIBYTE;
 /** Pictures of one request, at most. */
 const PICTURES = 16;
 const QUOTES = 4;
 const EDITS = 4;
+/** Pictures of one request of the account that delays others with their decoding. */
+const DECODED = 8;
+/** Downloads that the router runs at the same time. */
+const DOWNLOADS = 16;
+/** Long chats that one account sends at the same time, and those of its victim, one after another. */
+const TOGETHER = 12;
+const LONG_CHATS = 8;
+const LONG = 2_000_000;
 
 let ring: AbuseRing;
-let silent: { readonly server: Server; readonly sockets: Set<Socket> };
+let silent: { readonly server: Server; readonly sockets: Set<Socket>; most: number };
 beforeAll(async () => {
   const sockets = new Set<Socket>();
+  let open = 0;
   // Answers the victim's request only.
   const server = createServer((socket) => {
     sockets.add(socket.on("error", () => socket.destroy()));
+    open += 1;
+    silent.most = Math.max(silent.most, open);
+    socket.once("close", () => {
+      open -= 1;
+    });
     socket.on("data", (head) => {
       if (/^host: victim/im.test(head.toString("latin1")))
         socket.end("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  silent = { server, sockets };
+  silent = { server, sockets, most: 0 };
   const limits = ["TEXT", "MEDIA", "OTHER", "ANONYMOUS", "DOWNLOADS"];
   ring = await AbuseRing.start({
     sharedPostgres: true,
@@ -66,6 +80,12 @@ async function leastOf(measure: () => Promise<number>): Promise<number> {
   const costs: number[] = [];
   while (costs.length < TRIES) costs.push(await measure());
   return Math.min(...costs);
+}
+
+/** Returns the key of a new account with so much credit. */
+async function spenderOf(usd: string): Promise<string> {
+  const { dataDir } = ring.router;
+  return (await mintKey(dataDir, await openAccount(dataDir, creditsOf(usd)))).secret;
 }
 
 interface Trial {
@@ -211,8 +231,7 @@ describe("processor time", () => {
   });
 
   test("a chat of 19 MB that its account cannot pay costs no more than a small one", async () => {
-    const account = await openAccount(ring.router.dataDir, creditsOf("0.001"));
-    const { secret } = await mintKey(ring.router.dataDir, account);
+    const secret = await spenderOf("0.001");
     const target = ring.find("post /v1/compat/chat/completions");
     const headers = { authorization: `Bearer ${secret}`, "x-max-cost": "1000" };
     const chat = (content: string) => ({
@@ -231,7 +250,7 @@ test.each([...["get /docs/scalar.js", "get /openapi.json", "get /v1/models", "ge
     const target = ring.find(name);
     for (let count = 0; count < READERS; count += 1) await ring.attack("nobody", target, {});
     const before = await residentBytes(ring.router.pid);
-    for (let count = 0; count < READERS; count += 1) await ring.hold("nobody", target);
+    for (let count = 0; count < READERS; count += 1) await ring.hold("nobody", target, UNREAD);
     const held = (await residentBytes(ring.router.pid)) - before;
     ring.leave();
     expect(Math.round(held / MEBIBYTE)).toBeLessThan((READERS * BYTES_OF_READER) / MEBIBYTE);
@@ -274,11 +293,7 @@ describe("order of service", () => {
 
   test("a picture by URL waits for no downloads that never begin", async () => {
     const target = ring.find("post /v1/compat/images/edits");
-    const { secret } = await mintKey(
-      ring.router.dataDir,
-      await openAccount(ring.router.dataDir, creditsOf("10")),
-    );
-    const headers = { authorization: `Bearer ${secret}`, "x-max-cost": "10" };
+    const headers = { authorization: `Bearer ${await spenderOf("10")}`, "x-max-cost": "10" };
     const order: string[] = [];
     const before = silent.sockets.size;
     const attack = Array.from({ length: EDITS }, async (_, index) => {
@@ -298,5 +313,51 @@ describe("order of service", () => {
     await Promise.all(attack);
     expect(order.indexOf("victim 400")).toBeLessThan(EDITS / 2);
     expect(order).toContain("victim 400");
+    // Some places are free for other accounts at any time.
+    expect(silent.most).toBeLessThan(DOWNLOADS);
+  });
+
+  test("a picture waits for no decoding of another account's pictures", async () => {
+    const target = ring.find("post /v1/compat/images/edits");
+    const [many, damaged] = [await attacks.manyPixels(), await attacks.damagedPicture()];
+    const headers = { authorization: `Bearer ${await spenderOf("10")}`, "x-max-cost": "10" };
+    // The decoder refuses a damaged picture in its turn, so no edit waits for a provider.
+    const uris = [...Array<string>(DECODED - 1).fill(many), damaged];
+    const order: string[] = [];
+    const attack = Array.from({ length: EDITS }, async () => {
+      order.push(`attacker ${await ring.attack("paying", target, { headers, ...quote(uris) })}`);
+    });
+    await Promise.race(attack);
+    const { status } = await call(ring.router, "POST", target.path, {
+      key: ring.victim,
+      body: { model: "sandbox/image-edit", prompt: "a", image: damaged },
+    });
+    order.push(`victim ${status}`);
+    await Promise.all(attack);
+    expect(order.toSorted()).toEqual([...Array<string>(EDITS).fill("attacker 400"), "victim 400"]);
+    expect(order.indexOf("victim 400")).toBeLessThan(EDITS - 1);
+  });
+
+  test("a long chat has the turns of an account, beside many of another account", async () => {
+    const target = ring.find("post /v1/compat/chat/completions");
+    const messages = [{ role: "user", content: attacks.harmlessText(LONG) }];
+    const chat = { body: JSON.stringify({ ...target.body, messages }) };
+    const victims = { ...chat, headers: { authorization: `Bearer ${ring.victim}` } };
+    const statuses: number[] = [];
+    let isOver = false;
+    const attack = Array.from({ length: TOGETHER }, async () => {
+      while (!isOver) statuses.push(await ring.attack("paying", target, chat));
+    });
+    await until(() => statuses.length >= TOGETHER, { timeoutMs: 300_000 });
+    const before = statuses.length;
+    const served: number[] = [];
+    while (served.length < LONG_CHATS) served.push(await ring.attack("paying", target, victims));
+    const beside = statuses.length - before;
+    isOver = true;
+    await Promise.all(attack);
+    // All chats are read to their end and exceed x-max-cost.
+    expect(new Set([...statuses, ...served])).toEqual(new Set([400]));
+    // Turns by connection would be twelve to one.
+    expect(beside).toBeLessThan((LONG_CHATS * TOGETHER) / 2);
   });
 });

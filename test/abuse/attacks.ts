@@ -72,7 +72,17 @@ export const manyPixels = async () => dataUri(SIDE);
 
 export const fewPixels = async () => dataUri(64);
 
-async function dataUri(side: number): Promise<string> {
-  const blank = sharp({ create: { width: side, height: side, channels: 3, background: "#777777" } });
-  return `data:image/webp;base64,${(await blank.webp({ lossless: true, effort: 0 }).toBuffer()).toString("base64")}`;
+/** A picture with a good header and without its end: only the decoder refuses it. */
+export async function damagedPicture(): Promise<string> {
+  const whole = await blank(64);
+  return uriOf(whole.subarray(0, whole.length - 4));
+}
+
+const dataUri = async (side: number) => uriOf(await blank(side));
+
+const uriOf = (webp: Buffer) => `data:image/webp;base64,${webp.toString("base64")}`;
+
+function blank(side: number): Promise<Buffer> {
+  const picture = sharp({ create: { width: side, height: side, channels: 3, background: "#777777" } });
+  return picture.webp({ lossless: true, effort: 0 }).toBuffer();
 }

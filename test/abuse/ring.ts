@@ -24,6 +24,9 @@ export interface Attack {
 const PATIENCE_MS = 500_000;
 const REDIRECT = fileURLToPath(new URL("./redirect-names.mjs", import.meta.url));
 
+/** Requests of a client that stops reading: their answers of 4 MB do not fit into the buffers of any kernel. */
+export const UNREAD = 16;
+
 /** Environment of a router that resolves every name under `abuse.example` to a port of this machine. */
 export const namesAt = (port: number) => ({
   NODE_OPTIONS: `--import=${REDIRECT}`,
@@ -118,8 +121,11 @@ export class AbuseRing {
     return (await processorTime(this.router.pid)) - before;
   }
 
-  /** Sends a request over a connection of its own and never reads more than its first bytes. */
-  async hold(caller: Caller, target: Target): Promise<void> {
+  /**
+   * Sends requests over a connection of its own and never reads more than the first bytes.
+   * @param count requests, sent together
+   */
+  async hold(caller: Caller, target: Target, count = 1): Promise<void> {
     const secret = this.secretOf(caller, target);
     const key = secret === undefined ? "" : `Authorization: Bearer ${secret}\r\n`;
     const { hostname, port } = new URL(this.router.baseUrl);
@@ -132,7 +138,7 @@ export class AbuseRing {
         socket.pause();
         resolve();
       });
-      socket.write(`${target.method} ${target.path} HTTP/1.1\r\nHost: x\r\n${key}\r\n`);
+      socket.write(`${target.method} ${target.path} HTTP/1.1\r\nHost: x\r\n${key}\r\n`.repeat(count));
     });
   }
 
