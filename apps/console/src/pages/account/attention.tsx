@@ -59,7 +59,7 @@ export function Attention({ home: { open_alerts: alerts } }: { home: HomeRecord 
     <Section title="Needs attention" link={link}>
       {count === 0 ? (
         <Empty title="Nothing needs attention">
-          A low balance, budgets near their limit and failing requests are shown here.
+          Open alerts and budgets near their limit are shown here.
         </Empty>
       ) : (
         <Stack gap="md">
