@@ -89,6 +89,7 @@ async function playAll(histories: readonly Drawn[], seen: Set<unknown>): Promise
         if (step.step !== "post") continue;
         for (const { code } of expected as { readonly code: string }[]) seen.add(code);
       }
+      clock.set(Math.max(world.now, clock.now()));
       await expectSameBooks(world, stays, ledger.chain);
       clock.set(worlds.reduce((latest, one) => Math.max(latest, one.world.now), clock.now()));
     }
