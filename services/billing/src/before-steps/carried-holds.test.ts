@@ -1,4 +1,4 @@
-// Holds that are open at the carry: their kept amounts, booked costs, leases and claims count as before.
+// Holds and deposits at the carry: kept amounts, booked costs, leases, claims and reports count as before.
 import { createHash, randomUUID } from "node:crypto";
 import type { Id } from "@gr/ledger";
 import { OutcomeCode } from "@gr/proto/billing";
@@ -25,12 +25,14 @@ const HOUR = 60 * MINUTE;
 
 const accountId = randomUUID();
 const spenderId = randomUUID();
-const [charged, kept, attempted, leased] = Array.from({ length: 4 }, () => randomUUID() as Id) as [
+const [charged, freed, kept, attempted, leased] = Array.from({ length: 5 }, () => randomUUID()) as [
+  Id,
   Id,
   Id,
   Id,
   Id,
 ];
+const depositId = randomUUID();
 
 let database: EarlierDatabase;
 let pool: Pool;
@@ -43,7 +45,7 @@ beforeAll(async () => {
   const now = Date.now();
   const at = (ms: number) => new Date(now + ms);
   await ledger.open(accountId);
-  await ledger.putDeposit(accountId, { id: randomUUID(), credits: 900n, status: "COMPLETED" }, at(-9 * HOUR));
+  await ledger.putDeposit(accountId, { id: depositId, credits: 900n, status: "COMPLETED" }, at(-9 * HOUR));
   const fields = {
     name: "key",
     cap: null,
@@ -55,6 +57,9 @@ beforeAll(async () => {
   await ledger.putSpender({ ...fields, id: spenderId, accountId, createdAt: at(-9 * HOUR) });
   await ledger.post(placeOf(charged, now - 8 * HOUR, HOUR), at(-8 * HOUR));
   await ledger.post({ ...NOTHING, kind: "capture", holdId: charged, credits: 7n, cost: 8n }, at(-7 * HOUR));
+  await ledger.post(placeOf(freed, now - 6 * HOUR, HOUR), at(-6 * HOUR));
+  await ledger.keep(freed, { body: Buffer.from("seen"), credits: 5n, cost: 6n });
+  await ledger.post({ ...NOTHING, kind: "release", holdId: freed, cost: 0n }, at(-6 * HOUR));
   // Its deadline has passed, and a resolver has it for ten more minutes.
   await ledger.post(placeOf(leased, now - 2 * HOUR, HOUR), at(-2 * HOUR));
   expect(await ledger.lease(SERVICE, at(0), at(10 * MINUTE))).toEqual([leased]);
@@ -70,18 +75,20 @@ beforeAll(async () => {
   await carry(database.url);
   clock = new ManualClock(Date.now() + 1_000);
   pool = await connectPostgres({ url: database.url, poolSize: 4, schema: "billing", log });
-  const events = {
-    committed: () => undefined,
-    triedAgain: () => undefined,
-    refusedFromMemory: () => undefined,
-  };
-  chain = createStepLedger({ pool, clock, freeLimit: null, log, events });
+  chain = startChain();
 });
 afterAll(async () => {
   chain?.close();
   await pool?.end();
   await database?.drop();
 });
+
+/** A process without anything in memory. */
+function startChain(): StepLedger {
+  const nothing = () => undefined;
+  const events = { committed: nothing, triedAgain: nothing, refusedFromMemory: nothing };
+  return createStepLedger({ pool, clock, freeLimit: null, log, events });
+}
 
 function placeOf(holdId: Id, now: number, forMs: number, content = "content"): Operation {
   const claim = { key: digest(holdId), fingerprint: digest(content) };
@@ -117,6 +124,34 @@ test("an Idempotency-Key of hours ago has its charged request, and one of an ope
   expect(await repeat(charged)).toEqual({ code: OutcomeCode.CLAIM_FINISHED, earlierHoldId: charged });
   expect(await repeat(charged, "other")).toEqual({ code: OutcomeCode.CLAIM_MISMATCH });
   expect(await repeat(kept)).toEqual({ code: OutcomeCode.CLAIM_IN_PROGRESS });
+  // Its answer may have been seen.
+  expect(await repeat(freed)).toEqual({ code: OutcomeCode.CLAIM_FINISHED, earlierHoldId: freed });
+});
+
+test("a late cost of a hold that ended before is booked once, also by a process that reads it from the tables", async () => {
+  const report = { ...NOTHING, kind: "release" as const, holdId: charged, cost: 11n };
+  const loss = { failed: 0n, late: 3n, abandoned: undefined };
+  expect(await chain.writer.post([report])).toEqual([{ code: OutcomeCode.ALREADY_RESOLVED, loss }]);
+  const other = startChain();
+  try {
+    expect(await other.writer.post([report])).toEqual([{ code: OutcomeCode.ALREADY_RESOLVED }]);
+  } finally {
+    other.close();
+  }
+});
+
+test("a deposit of before is refunded once, and never credited again", async () => {
+  const report = { id: depositId, accountId, credits: 900n, source: "test" };
+  const deposited = async () => (await chain.accounts.readCredits(accountId)).deposited;
+  await chain.accounts.putDeposit({ ...report, status: "COMPLETED" });
+  expect(await deposited()).toBe(900n);
+  for (let time = 1; time <= 2; time += 1) {
+    await chain.accounts.putDeposit({ ...report, status: "REFUNDED" });
+    expect(await deposited()).toBe(0n);
+  }
+  await expect(chain.accounts.putDeposit({ ...report, status: "COMPLETED" })).rejects.toMatchObject({
+    param: "status",
+  });
 });
 
 test("a report of an earlier attempt books the part that is not booked yet", async () => {
