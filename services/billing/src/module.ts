@@ -13,10 +13,13 @@ import {
 import { createAccountStore } from "./accounts/account-store.ts";
 import { createAdjustmentStore } from "./accounts/adjustment-store.ts";
 import { createSpenderCheck } from "./accounts/check-spender.ts";
+import { createActivity } from "./activity/activity.ts";
 import { createAnswerStore } from "./claims/answer-store.ts";
 import { type ClaimingSpender, judgeClaim, sweepClaims } from "./claims/claim-store.ts";
 import { type BillingConfig, billingConfig } from "./config.ts";
 import { createBillingEvents } from "./events.ts";
+import { Follower } from "./follower/follower.ts";
+import { sumsReader } from "./follower/sums-store.ts";
 import { createHoldStore } from "./holds/hold-store.ts";
 import { LocalSpendMirror } from "./mirror/local-mirror.ts";
 import { MirroredWriter } from "./mirror/mirrored-writer.ts";
@@ -71,6 +74,8 @@ export const billingModule = defineModule({
     const holds = createHoldStore(pool, time);
     const texts = createTextLogStore(pool);
     const textDays = config.TEXT_LOG_DAYS;
+    const sums = new Follower({ pool, reader: sumsReader, log });
+    const activity = createActivity({ pool, accounts, clock, follow: () => sums.catchUp() });
     const rounds: (() => Promise<void>)[] = [];
     const answers = createReadyCheck({
       work: () => accounts.ping(),
@@ -100,8 +105,9 @@ export const billingModule = defineModule({
         rpc,
         billingReportRpc({ reports: createReportStore(pool), accounts }),
         textLogRpc(texts, textDays),
+        activity.rpc,
       ],
-      rest: billingRest({ accounts, events }),
+      rest: { routes: [...billingRest({ accounts, events }).routes, activity.route] },
       start: async () => {
         events.mayForget(await unsafeSettings(pool));
         const sweep = startRounds({

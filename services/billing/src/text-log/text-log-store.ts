@@ -3,6 +3,7 @@
 import type { Credits, PicoUsd } from "@gr/money";
 import type { Pool } from "@gr/runtime";
 import { noAccount } from "../accounts/account-store.ts";
+import { addTextActivity } from "../activity/roll-up-store.ts";
 import type { HoldState } from "../holds/hold.ts";
 import { literal, quoted, quotedJson } from "../writer/array-literal.ts";
 
@@ -85,15 +86,20 @@ const SLICE = 5_000;
 /** Service of the holds that are text requests. */
 const TEXT_SERVICE = "text-proxy";
 
-const WRITE = `WITH unhurried AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
-  INSERT INTO text_request (id, account_id, spender_id, model, api, stream, began_at, took_ms, first_byte_ms, finish_reason,
-    user_tag, usage, attempts, error_reason, error_message)
-  SELECT line.* FROM unhurried, unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::boolean[],
-      $8::timestamptz[], $9::integer[], $10::integer[], $11::text[], $12::text[], $13::json[], $14::json[], $15::text[],
-      $16::text[]) AS line (id, account_id)
-    LEFT JOIN text_retention own USING (account_id)
-    WHERE coalesce(own.days, $1) > 0
-  ON CONFLICT (id) DO NOTHING`;
+const LINE = `id, account_id, spender_id, model, api, stream, began_at, took_ms, first_byte_ms, finish_reason, user_tag, usage,
+    attempts, error_reason, error_message`;
+
+/** Sums have each line once. A line that is not stored cannot be known again, so a repeated call counts it again. */
+const WRITE = `WITH unhurried AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)), line AS (
+    SELECT line.*, coalesce(own.days, $1) > 0 AS is_stored FROM unhurried, unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[],
+        $6::text[], $7::boolean[], $8::timestamptz[], $9::integer[], $10::integer[], $11::text[], $12::text[], $13::json[],
+        $14::json[], $15::text[], $16::text[]) AS line (${LINE})
+      LEFT JOIN text_retention own USING (account_id)
+  ), stored AS (
+    INSERT INTO text_request (${LINE}) SELECT ${LINE} FROM line WHERE is_stored ON CONFLICT (id) DO NOTHING RETURNING id
+  ), counted AS (
+    SELECT DISTINCT ON (id) * FROM line WHERE NOT is_stored OR id IN (SELECT id FROM stored)
+  )${addTextActivity("counted")}`;
 
 const COLUMNS = `h.id, h.account_id, h.spender_id, h.model, h.state, h.placed_at, h.charge, h.cost, h.price_version, h.provider,
   t.id AS line_id, t.api, t.stream, t.began_at, t.took_ms, t.first_byte_ms, t.finish_reason, t.user_tag, t.usage, t.attempts,

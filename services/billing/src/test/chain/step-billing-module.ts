@@ -1,6 +1,7 @@
 // The billing module over the chain of steps, for tests: the RPC and REST services of production, and the ledger behind them that
 // production will use.
 import { defineModule, openPool } from "@gr/runtime";
+import { createActivity } from "../../activity/activity.ts";
 import { billingConfig } from "../../config.ts";
 import { createBillingEvents } from "../../events.ts";
 import { billingReportRpc } from "../../reports/report-rpc.ts";
@@ -23,13 +24,15 @@ export const stepBillingModule = defineModule({
     const commits = { committed: () => undefined, triedAgain: events.triedAgain };
     const ledger = createStepLedger({ pool, clock, freeLimit, log, events: commits });
     const { accounts, reports } = ledger;
+    const activity = createActivity({ pool, accounts, clock, follow: ledger.follow });
     return {
       rpc: [
         billingRpc({ ...ledger, events }),
         billingReportRpc({ reports, accounts }),
         textLogRpc(createTextLogStore(pool), config.TEXT_LOG_DAYS),
+        activity.rpc,
       ],
-      rest: billingRest({ accounts, events }),
+      rest: { routes: [...billingRest({ accounts, events }).routes, activity.route] },
       stop: async () => {
         ledger.close();
         await pool.end();

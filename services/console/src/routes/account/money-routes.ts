@@ -12,13 +12,13 @@ import { ServiceError } from "@gr/proto";
 import { type Entry, EntryKind, UsageGroup, type UsageSum } from "@gr/proto/billing";
 import { KeyKind } from "@gr/proto/keys";
 import { GenerationStatus } from "@gr/proto/media";
+import { csvLine } from "@gr/runtime";
 import type { FastifyReply } from "fastify";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { accountOf, type ConsoleCall, type Handlers } from "../../door/console-call.ts";
 import { DAY_MS, dayOf, startOfDay } from "../../requests/days.ts";
 import { bigintCursor, pageLimit } from "../../requests/pages.ts";
 import { spenderFilter, spenderIdOf } from "../../requests/spenders.ts";
-import { csvLine } from "./csv.ts";
 
 const DAYS_SHOWN = 30;
 const DAYS_OF_MEAN = 7;

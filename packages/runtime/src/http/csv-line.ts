@@ -3,11 +3,11 @@
 const FORMULA = /^[=+\-@\t\r]/;
 const AMOUNT = /^-?\d+(\.\d+)?$/;
 
-export function csvLine(cells: readonly (string | number | null)[]): string {
+export function csvLine(cells: readonly (string | number | bigint | null)[]): string {
   return `${cells.map(cellOf).join(",")}\r\n`;
 }
 
-function cellOf(value: string | number | null): string {
+function cellOf(value: string | number | bigint | null): string {
   if (value === null) return "";
   const text = String(value);
   const safe = FORMULA.test(text) && !AMOUNT.test(text) ? `'${text}` : text;
