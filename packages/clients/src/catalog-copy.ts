@@ -19,6 +19,8 @@ export interface CatalogCopy {
   find(name: string): Model | undefined;
   /** @throws ServiceError model_not_found, or as `find` */
   require(name: string): Model;
+  /** Returns all models; none before the first copy has arrived. */
+  models(): Iterable<Model>;
   /** Version of the copy; empty until the first one has arrived: not yet ready to serve. */
   version(): string;
   start(): Promise<void>;
@@ -76,6 +78,7 @@ export function createCatalogCopy(client: ServiceClient<typeof CatalogService>, 
       if (version === "") throw notYet();
       return models.require(name);
     },
+    models: () => models.values(),
     version: () => version,
     start: async () => {
       watching ??= watch();

@@ -1,5 +1,5 @@
 -- Activity by the hour and by the day, for charts and tables of an account. No decision about money reads it, and the removal of
--- log lines does not change it. A duration counts in one of 40 steps, so sums of any rows have a median.
+-- log lines does not change it. A duration counts in one of 30 steps, so sums of any rows have a median.
 
 CREATE TABLE activity (
   account_id uuid NOT NULL,
@@ -57,5 +57,5 @@ COMMENT ON TABLE key_member IS 'The person who created a key, as the console nam
 -- Days of before: spend and charged requests. They have no hours, no errors and no times.
 INSERT INTO activity (bucket, account_id, hours, begins_at, budget_id, model, provider, service, requests, errors, charge, latency)
   SELECT get_byte(uuid_send(account_id), 15), account_id, 24, (extract(epoch FROM day::timestamp AT TIME ZONE 'UTC') * 1000)::bigint,
-    spender_id, model, provider, '', requests, 0, charge, array_fill(0, ARRAY[40])
+    spender_id, model, provider, '', requests, 0, charge, array_fill(0, ARRAY[30])
     FROM usage_daily;

@@ -285,7 +285,7 @@ test("a read among a million requests passes over the rows of its range in an in
   try {
     await transaction.query(
       `INSERT INTO activity SELECT ('00000000-0000-4000-8000-' || lpad((n % 20)::text, 12, '0'))::uuid,
-         gen_random_uuid(), n / 20 * 3600000::bigint, 1, 0, 1, n % 20, 1, 's', 'm', 'p', array_fill(0, ARRAY[40])
+         gen_random_uuid(), n / 20 * 3600000::bigint, 1, 0, 1, n % 20, 1, 's', 'm', 'p', array_fill(0, ARRAY[30])
          FROM generate_series(1, 20000) n`,
     );
     await transaction.query("ANALYZE activity");

@@ -17,7 +17,7 @@ test("without a duration there is no quantile", () => {
 });
 
 test("a median is within a step of the exact one, of one histogram and of a sum", () => {
-  const durations = fc.array(fc.integer({ min: 16, max: 8_000_000 }), { minLength: 1 });
+  const durations = fc.array(fc.integer({ min: 50, max: 1_100_000 }), { minLength: 1 });
   fc.assert(
     fc.property(durations, durations, fc.constantFrom(0.5, 0.95), (some, others, share) => {
       const all = [...some, ...others].sort((one, other) => one - other);
