@@ -92,6 +92,9 @@ const answer = z.object({
   to: time().describe("end of the last bucket"),
   buckets: z.array(time()).describe("begins of all buckets, oldest first"),
   total: z.object(figures),
+  totals: z
+    .array(z.object({ begins_at: time(), ...figures }))
+    .describe("sums of all groups by bucket, oldest first; a bucket without a request has no row"),
   groups: z
     .array(
       z.object({ group, name: z.string().describe("name of a key; otherwise as the group"), ...figures }),
@@ -170,7 +173,7 @@ interface Asked {
 }
 
 function answerOf(
-  { total, groups, rows }: Activity,
+  { total, groups, rows, buckets }: Activity,
   { scope = "key" }: Query,
   { span, groupBy, accountId }: Asked,
 ): z.infer<typeof answer> {
@@ -188,6 +191,7 @@ function answerOf(
     to: timeOf(span.end),
     buckets: span.begins.map(timeOf),
     total: figuresOf(total),
+    totals: buckets.map(({ begin, ...sums }) => ({ begins_at: timeOf(begin), ...figuresOf(sums) })),
     groups: groups.map(({ group: name, label, ...sums }) => {
       return { group: nameOf(name), name: labelOf(name, label), ...figuresOf(sums) };
     }),

@@ -40,7 +40,7 @@ export function activityRpc({ readActivity, store }: ActivityRpcDeps): RpcServic
   return implement(ActivityService, {
     async readActivity(request) {
       const query = queryOf(request);
-      const { total, groups, rows } = await reaching(readActivity(query));
+      const { total, groups, rows, buckets } = await reaching(readActivity(query));
       return {
         begins: query.span.begins.map(BigInt),
         end: BigInt(query.span.end),
@@ -56,6 +56,9 @@ export function activityRpc({ readActivity, store }: ActivityRpcDeps): RpcServic
         rows: rows.map(({ begin, group, ...figures }) => {
           const named = { group: group ?? "", isOther: group === undefined };
           return { begin: BigInt(begin), ...named, figures: figuresMessage(figures) };
+        }),
+        buckets: buckets.map(({ begin, ...figures }) => {
+          return { begin: BigInt(begin), figures: figuresMessage(figures) };
         }),
       };
     },

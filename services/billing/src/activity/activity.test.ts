@@ -104,6 +104,7 @@ describe("activity of a key", () => {
       { group: mine.spenderId, name: "first", requests: 3 },
       { group: other.spenderId, name: "second", requests: 1 },
     ]);
+    expect(answer.totals).toMatchObject([{ begins_at, spend: "1.2352", requests: 3, errors: 1 }]);
     const ofOther = `?scope=account&key=${other.spenderId}`;
     expect((await body(ofOther)).total).toMatchObject({ requests: 1 });
     expect((await body("?provider=fal")).total).toMatchObject({ requests: 1, spend: "0.0007" });

@@ -44,12 +44,18 @@ export interface GroupFigures extends Figures {
   readonly label: string;
 }
 
+export interface BucketFigures extends Figures {
+  readonly begin: number;
+}
+
 export interface Activity {
   readonly total: Figures;
   /** Most spent first, then by requests and name; the groups beyond the largest are the last. */
   readonly groups: readonly GroupFigures[];
   /** Without rows for buckets without a request; oldest first, then in the order of the groups. */
-  readonly rows: readonly (Figures & { readonly begin: number; readonly group: string | undefined })[];
+  readonly rows: readonly (BucketFigures & { readonly group: string | undefined })[];
+  /** Sums of all groups, of the buckets with a request, oldest first. */
+  readonly buckets: readonly BucketFigures[];
 }
 
 export interface ReadActivityDeps {
@@ -97,6 +103,9 @@ export function createReadActivity({ store, accounts, follow }: ReadActivityDeps
       total: figuresOf(sumOf(all)),
       groups: others.length === 0 ? named : [...named, rest],
       rows: rows.map((row) => ({ ...figuresOf(row), begin: row.begin ?? 0, group: row.group })),
+      buckets: [...Map.groupBy(rows, ({ begin = 0 }) => begin)].map(([begin, all]) => {
+        return { begin, ...figuresOf(sumOf(all)) };
+      }),
     };
   };
 }

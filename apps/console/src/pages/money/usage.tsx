@@ -30,6 +30,7 @@ export function Usage() {
   const { from, to, key_id, model } = search;
   const group_by = GROUPS.find(({ value }) => value === search.group_by)?.value ?? "day";
   const query = { from, to, key_id, model, group_by } as QueryOf<"readUsage">;
+  const csvQuery = { ...query, group_by: group_by === "day" ? "model" : group_by };
   const filter = useFilter();
   const usage = useQuery({
     queryKey: ["usage", account, query],
@@ -51,7 +52,12 @@ export function Usage() {
         <Title order={1} size="h2">
           Usage
         </Title>
-        <Button component="a" variant="default" href={urlOf("exportUsage", { account }, query)} download>
+        <Button
+          component="a"
+          variant="default"
+          href={urlOf("exportActivity", { account }, csvQuery)}
+          download
+        >
           CSV
         </Button>
       </Group>

@@ -20,7 +20,7 @@ type KeyRoutes = Handlers<
 const PERIODS = { day: SpendPeriod.DAY, week: SpendPeriod.WEEK, month: SpendPeriod.MONTH } as const;
 
 export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
-  const { keys, clock } = deps;
+  const { keys, keyMembers, clock } = deps;
   /** @throws ServiceError key_not_found, role_required */
   const findKey = async (accountId: string, keyId: string, role: Role | undefined): Promise<Key> => {
     const { key } = await keys.getKey({ accountId, keyId });
@@ -62,6 +62,7 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
       );
       const record = await recordOf(accountId, key);
       await recordAudit(deps, call, { action: "key.created", subject: record.id, detail: { name, kind } });
+      await keyMembers.name(accountId, record.id, signedInOf(call).person.id);
       return { key: record, secret };
     },
     changeKey: async (call) => {
@@ -112,6 +113,7 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
       const record = await recordOf(accountId, key);
       const detail = { new_key: record.id, overlap_hours: String(call.body.overlap_hours) };
       await recordAudit(deps, call, { action: "key.rotated", subject: keyId, detail });
+      await keyMembers.name(accountId, record.id, signedInOf(call).person.id);
       return { key: record, secret };
     },
     deleteKey: async (call) => {

@@ -28,7 +28,7 @@ const EXPORT_LINES = 100_000;
 /** Most sums of one billing call: kinds are sums over all models. */
 const MOST_SUMS = 5_000;
 
-type MoneyRoutes = Handlers<"readHome" | "readLedger" | "exportLedger" | "readUsage" | "exportUsage">;
+type MoneyRoutes = Handlers<"readHome" | "readLedger" | "exportLedger" | "readUsage">;
 
 const LEDGER_KINDS = {
   deposit: EntryKind.DEPOSIT,
@@ -56,14 +56,6 @@ export function moneyRoutes(deps: ConsoleDeps): MoneyRoutes {
       return sendCsv(call.reply, "ledger.csv", Readable.from(ledgerCsv(deps, request)));
     },
     readUsage: (call) => readUsage(deps, call),
-    exportUsage: async (call) => {
-      const { data } = await readUsage(deps, call);
-      const head = csvLine(["group", "label", "day", "requests", "spend_usd"]);
-      const lines = data.map(({ group, label, day, requests, spend }) =>
-        csvLine([group, label, day, requests, spend]),
-      );
-      return sendCsv(call.reply, "usage.csv", head + lines.join(""));
-    },
   };
 }
 
