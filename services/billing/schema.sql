@@ -269,7 +269,7 @@ CREATE TABLE kept_answer (
   CONSTRAINT kept_answer_pkey PRIMARY KEY (bucket, account_id, hold_id)
 );
 
--- The person who created a key, as the console names them.
+-- Creators of keys, as the console names them.
 CREATE TABLE key_member (
   account_id uuid NOT NULL,
   budget_id uuid NOT NULL,

@@ -24,7 +24,7 @@ export {
 export { connectRedis, openRedis, type Redis, type RedisScript, redisScript } from "./database/redis.ts";
 export { RedisGate, type RedisGateMessages } from "./database/redis-gate.ts";
 export { isUuid, UUID, UUID_PATTERN } from "./database/uuid.ts";
-export { csvLine } from "./http/csv-line.ts";
+export { csvLine } from "./streams/csv-line.ts";
 export { hasEntityTag } from "./http/entity-tag.ts";
 export type { MountPoint } from "./http/forward-request.ts";
 export {

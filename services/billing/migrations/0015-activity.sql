@@ -52,7 +52,7 @@ CREATE TABLE key_member (
   member     uuid NOT NULL,
   PRIMARY KEY (account_id, budget_id)
 );
-COMMENT ON TABLE key_member IS 'The person who created a key, as the console names them.';
+COMMENT ON TABLE key_member IS 'Creators of keys, as the console names them.';
 
 -- Days of before: spend and charged requests. They have no hours, no errors and no times.
 INSERT INTO activity (bucket, account_id, hours, begins_at, budget_id, model, provider, service, requests, errors, charge, latency)

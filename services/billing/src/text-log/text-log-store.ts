@@ -89,7 +89,7 @@ const TEXT_SERVICE = "text-proxy";
 const LINE = `id, account_id, spender_id, model, api, stream, began_at, took_ms, first_byte_ms, finish_reason, user_tag, usage,
     attempts, error_reason, error_message`;
 
-/** Sums have each line once. A line that is not stored cannot be known again, so a repeated call counts it again. */
+/** Sums have each line once. Without a stored line, a repeated call counts once more. */
 const WRITE = `WITH unhurried AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)), line AS (
     SELECT line.*, coalesce(own.days, $1) > 0 AS is_stored FROM unhurried, unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[],
         $6::text[], $7::boolean[], $8::timestamptz[], $9::integer[], $10::integer[], $11::text[], $12::text[], $13::json[],

@@ -1,4 +1,4 @@
-// Key member store reads from the audit log the person who created each key of an account.
+// Key member store reads the creators of the keys of an account from the audit log.
 import type { Pool } from "@gr/runtime";
 
 export interface KeyMemberStore {
@@ -8,7 +8,7 @@ export interface KeyMemberStore {
   namesOf(personIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
-/** A rotated key has a new id, and its secret is with the person who rotated it. */
+/** A rotated key has a new id. Its creator is the person of the rotation. */
 const CREATORS = `SELECT DISTINCT ON (key) coalesce(a.detail ->> 'new_key', a.subject) AS key, p.id::text AS person
   FROM audit a JOIN person p ON p.email = a.actor
  WHERE a.account_id = $1 AND a.action IN ('key.created', 'key.rotated') ORDER BY key, a.id DESC`;

@@ -1,4 +1,4 @@
-// Key members tell billing the person who created each key, for activity by member. A new key is named at once; each read by member
+// Key members send billing the creators of keys, for activity by member. A new key is named at once; each read by member
 // names all keys again, so a call that failed is repaired before its first use.
 import type { ActivityService } from "@gr/proto/activity";
 import { isUuid, type ServiceClient } from "@gr/runtime";

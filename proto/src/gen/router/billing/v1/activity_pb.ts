@@ -462,7 +462,7 @@ export const ActivityGroup = {
   KEY: 2,
 
   /**
-   * The person who created the key.
+   * Creator of the key.
    *
    * @generated from enum value: ACTIVITY_GROUP_MEMBER = 3;
    */
@@ -519,7 +519,7 @@ export const ActivityService: GenService<{
     output: typeof NameModelKindsResponseSchema;
   },
   /**
-   * Stores the members who created keys. A later name of a key replaces an earlier one. Errors: invalid_value.
+   * Stores the creators of keys. A later name of a key replaces an earlier one. Errors: invalid_value.
    *
    * @generated from rpc router.billing.v1.ActivityService.NameKeyMembers
    */
