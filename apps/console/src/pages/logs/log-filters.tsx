@@ -1,9 +1,10 @@
 // Filters of the log in one line: an id, the time, and chips for kind, state, model and key. All are in the address.
-import { Button, Combobox, Group, Menu, Popover, Stack, TextInput, useCombobox } from "@mantine/core";
-import { IconCalendar, IconCheck, IconPlus, IconSearch, IconX } from "@tabler/icons-react";
-import { type ReactElement, useState } from "react";
+import { Button, Group, Popover, Stack, TextInput } from "@mantine/core";
+import { IconCalendar, IconCheck, IconSearch } from "@tabler/icons-react";
+import { useState } from "react";
+import { type Choice, ChoiceChip, TypeAheadChip } from "../../parts/lists/filter-chips.tsx";
 import { useFilter } from "../../parts/lists/filters.tsx";
-import { type Choice, useKeyNames, useModelNames } from "./names-of.ts";
+import { useKeyNames, useModelNames } from "./names-of.ts";
 
 export type LogSearch = Partial<
   Record<"request" | "view" | "kind" | "status" | "model" | "key_id" | "range" | "from" | "to", string>
@@ -32,8 +33,6 @@ const RANGES = [
 const FILTERS = ["kind", "status", "model", "key_id", "range", "from", "to"] as const;
 /** An id as in the header x-request-id. */
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-/** Options of a list in the page; typing finds the others. */
-const MOST_OPTIONS = 50;
 
 export function isFiltered(search: LogSearch): boolean {
   return FILTERS.some((name) => search[name] !== undefined);
@@ -158,134 +157,5 @@ function Day({ name, label, value = "" }: { name: "from" | "to"; label: string; 
       value={value}
       onChange={({ currentTarget }) => void filter({ [name]: currentTarget.value, range: null })}
     />
-  );
-}
-
-interface ChipProps {
-  readonly name: string;
-  readonly label: string;
-  readonly value: string | undefined;
-  readonly choices: readonly Choice[];
-}
-
-/** A few choices, as a menu. */
-function ChoiceChip({ name, label, value, choices }: ChipProps) {
-  const filter = useFilter();
-  return (
-    <Chip name={name} label={label} value={value} choices={choices}>
-      {(button) => (
-        <Menu position="bottom-start">
-          <Menu.Target>{button}</Menu.Target>
-          <Menu.Dropdown>
-            {choices.map((choice) => (
-              <Menu.Item
-                key={choice.value}
-                rightSection={choice.value === value && <IconCheck size={14} />}
-                onClick={() => void filter({ [name]: choice.value })}
-              >
-                {choice.label}
-              </Menu.Item>
-            ))}
-          </Menu.Dropdown>
-        </Menu>
-      )}
-    </Chip>
-  );
-}
-
-/** Many choices, found by typing. @param isFree a typed value that is no choice may be used, too */
-function TypeAheadChip({ name, label, value, choices, isFree = false }: ChipProps & { isFree?: boolean }) {
-  const filter = useFilter();
-  const [text, setText] = useState("");
-  const box = useCombobox({
-    onDropdownOpen: () => box.focusSearchInput(),
-    onDropdownClose: () => {
-      box.resetSelectedOption();
-      setText("");
-    },
-  });
-  const asked = text.trim().toLowerCase();
-  const found = choices.filter((choice) => `${choice.label} ${choice.value}`.toLowerCase().includes(asked));
-  const isOther = isFree && asked !== "" && choices.every((choice) => choice.value !== asked);
-  return (
-    <Chip name={name} label={label} value={value} choices={choices}>
-      {(button) => (
-        <Combobox
-          store={box}
-          width={320}
-          position="bottom-start"
-          shadow="md"
-          onOptionSubmit={(chosen) => {
-            void filter({ [name]: chosen });
-            box.closeDropdown();
-          }}
-        >
-          <Combobox.Target withAriaAttributes={false}>
-            {withClick(button, box.toggleDropdown)}
-          </Combobox.Target>
-          <Combobox.Dropdown>
-            <Combobox.Search
-              aria-label={`Search for: ${label}`}
-              placeholder="Type to search"
-              value={text}
-              onChange={({ currentTarget }) => {
-                setText(currentTarget.value);
-                box.resetSelectedOption();
-              }}
-            />
-            <Combobox.Options mah={280} style={{ overflowY: "auto" }}>
-              {found.slice(0, MOST_OPTIONS).map((choice) => (
-                <Combobox.Option key={choice.value} value={choice.value} active={choice.value === value}>
-                  {choice.label}
-                </Combobox.Option>
-              ))}
-              {isOther && <Combobox.Option value={text.trim()}>Use “{text.trim()}”</Combobox.Option>}
-              {found.length === 0 && !isOther && <Combobox.Empty>No match</Combobox.Empty>}
-            </Combobox.Options>
-          </Combobox.Dropdown>
-        </Combobox>
-      )}
-    </Chip>
-  );
-}
-
-const withClick = (button: ReactElement<{ onClick?: () => void }>, onClick: () => void) => (
-  <button.type {...button.props} onClick={onClick} />
-);
-
-/** A dashed button without a value; with one, a filled button and a cross. */
-function Chip({
-  name,
-  label,
-  value,
-  choices,
-  children,
-}: ChipProps & { children: (button: ReactElement<{ onClick?: () => void }>) => ReactElement }) {
-  const filter = useFilter();
-  if (value === undefined) {
-    return children(
-      <Button variant="default" size="xs" className="filter-chip" leftSection={<IconPlus size={14} />}>
-        {label}
-      </Button>,
-    );
-  }
-  const shown = choices.find((choice) => choice.value === value)?.label ?? value;
-  return (
-    <Button.Group maw="100%">
-      {children(
-        <Button variant="light" size="xs" maw={240}>
-          {label}: {shown}
-        </Button>,
-      )}
-      <Button
-        variant="light"
-        size="xs"
-        px={6}
-        aria-label={`Remove the filter ${label}`}
-        onClick={() => void filter({ [name]: null })}
-      >
-        <IconX size={14} />
-      </Button>
-    </Button.Group>
   );
 }
