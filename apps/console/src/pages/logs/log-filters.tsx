@@ -30,6 +30,8 @@ const RANGES = [
   { value: "7d", label: "Last 7 days", ms: 7 * 24 * HOUR_MS },
   { value: "30d", label: "Last 30 days", ms: 30 * 24 * HOUR_MS },
 ] as const;
+/** Characters of 2026-11-24, and of 2026-11-24T12:00. */
+const [DAY_CHARACTERS, TIME_CHARACTERS] = [10, 16];
 const FILTERS = ["kind", "status", "model", "key_id", "range", "from", "to"] as const;
 /** An id as in the header x-request-id. */
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -104,7 +106,9 @@ function TimeFilter({ search: { range, from, to } }: { search: LogSearch }) {
   const filter = useFilter();
   const [isOpen, setOpen] = useState(false);
   const preset = RANGES.find(({ value }) => value === range);
-  const days = [from, to].some((day) => day !== undefined) && `${from ?? "…"} – ${to ?? "…"}`;
+  const days =
+    [from, to].some((time) => time !== undefined) &&
+    `${timeOrDay(from)} – ${timeOrDay(to)}${zoneOf(from, to)}`;
   const choose = (value: string | null) => {
     setOpen(false);
     void filter({ range: value, from: null, to: null });
@@ -154,8 +158,17 @@ function Day({ name, label, value = "" }: { name: "from" | "to"; label: string; 
       type="date"
       size="xs"
       label={label}
-      value={value}
+      value={value.slice(0, DAY_CHARACTERS)}
       onChange={({ currentTarget }) => void filter({ [name]: currentTarget.value, range: null })}
     />
   );
+}
+
+/** A day as it is; of a moment, date and time without seconds. */
+function timeOrDay(time: string | undefined): string {
+  return time === undefined ? "…" : time.slice(0, TIME_CHARACTERS).replace("T", " ");
+}
+
+function zoneOf(...times: (string | undefined)[]): string {
+  return times.some((time) => time?.endsWith("Z")) ? " UTC" : "";
 }

@@ -4,10 +4,16 @@ import { Anchor, Group, Table, Text } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { Link } from "@tanstack/react-router";
 import { colorOf, RankDot } from "../../parts/charts/time-chart.tsx";
-import { countText, moneyText, requestMoneyText, secondsText } from "../../parts/figures/figure-text.ts";
+import {
+  compactText,
+  countText,
+  moneyText,
+  requestMoneyText,
+  secondsText,
+} from "../../parts/figures/figure-text.ts";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
 import { useAccount } from "../../session.ts";
-import { amountsThatAddUp, compactText, percentText } from "./usage-figures.ts";
+import { amountsThatAddUp, percentText } from "./usage-figures.ts";
 import type { ShownGroup } from "./usage-series.ts";
 
 const PHONE = "(max-width: 48em)";

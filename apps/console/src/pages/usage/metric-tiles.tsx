@@ -1,17 +1,15 @@
 // Metric tiles show the totals of the range, and choose the measure of the chart.
 import type { ActivityFigures } from "@gr/console-api";
 import { SimpleGrid, Skeleton, Text, UnstyledButton } from "@mantine/core";
-import { countText, moneyText, secondsText } from "../../parts/figures/figure-text.ts";
-import { useFilter } from "../../parts/lists/filters.tsx";
 import {
-  changeText,
   compactText,
-  METRIC_LOOKS,
-  METRICS,
-  type Metric,
-  percentText,
+  countText,
+  moneyText,
+  secondsText,
   spendText,
-} from "./usage-figures.ts";
+} from "../../parts/figures/figure-text.ts";
+import { useFilter } from "../../parts/lists/filters.tsx";
+import { changeText, METRIC_LOOKS, METRICS, type Metric, percentText } from "./usage-figures.ts";
 
 const COLUMNS = { base: 2, sm: 3, lg: 6 };
 

@@ -1,6 +1,13 @@
 // Usage figures own the measures of the page: the value of each in a sum of requests, and its text.
 import type { ActivityFigures } from "@gr/console-api";
-import { countText, moneyText, secondsText } from "../../parts/figures/figure-text.ts";
+import {
+  compactText,
+  countText,
+  moneyText,
+  secondsText,
+  spendText,
+  spendTick,
+} from "../../parts/figures/figure-text.ts";
 
 export const METRICS = ["spend", "requests", "errors", "tokens", "latency", "first_token"] as const;
 export type Metric = (typeof METRICS)[number];
@@ -56,30 +63,6 @@ export function measure(metric: Metric, figures: ActivityFigures): number | unde
   }
 }
 
-/** Two decimals; four below a dollar, where cents would be too coarse. */
-export function spendText(usd: number, whole = usd): string {
-  return moneyText(usd.toFixed(whole < 1 ? 4 : 2));
-}
-
-function spendTick(usd: number): string {
-  return usd === 0 ? "$0" : usd >= 1 ? `$${compactText(usd)}` : `$${usd}`;
-}
-
-/** 41_800_000 as "41.8 M". */
-export function compactText(count: number): string {
-  for (const [size, sign] of [
-    [1e12, "T"],
-    [1e9, "B"],
-    [1e6, "M"],
-    [1e3, "k"],
-  ] as const) {
-    if (count < size) continue;
-    const shown = (count / size).toFixed(count / size < 100 ? 1 : 0).replace(/\.0$/, "");
-    return `${shown} ${sign}`;
-  }
-  return String(count);
-}
-
 function secondsTick(ms: number): string {
   if (ms === 0) return "0 s";
   if (ms < 1_000) return `${ms} ms`;
@@ -92,10 +75,14 @@ export function percentText(share: number): string {
   return `${percent === 0 || percent >= 10 ? Math.round(percent) : percent.toFixed(1)}%`;
 }
 
+/** A smaller change is shown as none. */
+const LEAST_CHANGE = 0.0005;
+
 /** "+12.4%" or "−3%"; undefined without a value before. */
 export function changeText(now: number, before: number): string | undefined {
   if (before <= 0) return undefined;
   const change = now / before - 1;
+  if (Math.abs(change) < LEAST_CHANGE) return "No change";
   const sign = change < 0 ? "−" : "+";
   return `${sign}${percentText(Math.abs(change))}`;
 }

@@ -123,15 +123,23 @@ function Figures({ activity, search, range, filters }: FiguresProps) {
       </Card>
       {hasRequests && (
         <>
-          <Card padding="md" component="section" aria-label="Figures by group">
+          <Card padding="md" component="section" aria-label="Figures by group" className="usage-table">
             <GroupTable
               {...{ groupBy, groups, total: activity.total }}
               logOf={(group) => logSearchOf(times, { groupBy, group }, { ...search, metric: "spend" })}
             />
           </Card>
           <SimpleGrid cols={{ base: 1, md: 2 }}>
-            <SmallChart title="Latency" {...chart} metric="latency" />
-            <SmallChart title="Failed requests" {...chart} metric="errors" />
+            {metric === "latency" ? (
+              <SmallChart title="First token" {...chart} metric="first_token" />
+            ) : (
+              <SmallChart title="Latency" {...chart} metric="latency" />
+            )}
+            {metric === "errors" ? (
+              <SmallChart title="Requests" {...chart} metric="requests" />
+            ) : (
+              <SmallChart title="Failed requests" {...chart} metric="errors" />
+            )}
           </SimpleGrid>
         </>
       )}
@@ -170,7 +178,7 @@ function SmallChart({ title, ...chart }: SmallChartProps): ReactNode {
         {chart.metric === "errors" && chart.activity.total.errors === 0 ? (
           <Empty title="No request failed in this time" />
         ) : (
-          <UsageChart {...chart} height={SMALL_CHART} hasLegend={chart.metric === "latency"} />
+          <UsageChart {...chart} height={SMALL_CHART} hasLegend={!METRIC_LOOKS[chart.metric].addsUp} />
         )}
       </div>
     </Card>

@@ -1,6 +1,5 @@
 // TimeChart draws values over time, as stacked bars or as lines. Each column leads to its requests; the arrow keys move between the
 // columns. The same figures are in a table beside it.
-import "./time-chart.css";
 import { useMediaQuery } from "@mantine/hooks";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { type KeyboardEvent, type MouseEvent, type ReactNode, useRef } from "react";
