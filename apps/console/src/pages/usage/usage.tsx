@@ -79,7 +79,7 @@ export function Usage() {
 
 function UsageWaiting() {
   return (
-    <Stack aria-busy="true" aria-label="Loading">
+    <Stack role="status" aria-busy="true" aria-label="Loading">
       <TilesWaiting />
       <Skeleton height={390} radius="lg" />
       <RowsWaiting />
