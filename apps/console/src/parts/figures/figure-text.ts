@@ -81,7 +81,7 @@ export function spendText(usd: number, whole = usd): string {
 /** Value of an axis. @param decimals of all its values */
 export function spendTick(usd: number, decimals: number): string {
   if (usd === 0) return "$0";
-  // One decimal is a part of a cent's place.
+  // Money has two decimals or more.
   return decimals === 0 ? `$${compactText(usd)}` : `$${usd.toFixed(Math.max(decimals, 2))}`;
 }
 
