@@ -10,7 +10,7 @@ import { labelledColumns, ticksOf } from "./axis.ts";
 export const MOST_SERIES = 6;
 const PHONE = "(max-width: 48em)";
 const MANY_COLUMNS = 60;
-/** Part of the axis in which a centred label would leave it. */
+/** Part of the axis in which a centred label would be beyond its end. */
 const EDGE = 0.03;
 
 export interface Series {
@@ -250,7 +250,7 @@ interface TipProps {
   readonly series: readonly Series[];
   readonly valueText: TimeChartProps["valueText"];
   readonly isSum: boolean;
-  /** The tip is at the left, since the page ends at the right. */
+  /** The tip is at the left. */
   readonly isLate: boolean;
 }
 
