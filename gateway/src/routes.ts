@@ -103,6 +103,7 @@ export const routeTable: readonly RouteRow[] = [
     keeps: ["stripe-signature"],
     internal: true,
   },
+  { prefix: "/v1/activity", module: "billing", access: "normal", ...other },
   { prefix: "/v1/credits", module: "billing", access: "normal", ...other, failure: creditsFailure },
 ];
 

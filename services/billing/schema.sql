@@ -103,6 +103,24 @@ CREATE TABLE account_state (
   CONSTRAINT account_state_pkey PRIMARY KEY (bucket, account_id)
 );
 
+-- Ended requests by the UTC hour and the UTC day of their end, from committed steps. The follower of usage_by_day fills both.
+CREATE TABLE activity (
+  account_id uuid NOT NULL,
+  budget_id uuid NOT NULL /* The lowest budget of the chain. */,
+  begins_at bigint NOT NULL /* Unix milliseconds. */,
+  requests bigint NOT NULL /* All ended requests. */,
+  errors bigint NOT NULL /* The requests among them that ended without a charge: failed, blocked or cancelled. */,
+  charge bigint NOT NULL,
+  bucket integer NOT NULL,
+  hours smallint NOT NULL,
+  service text NOT NULL /* Service of the holds. Empty: days of before the chain of steps. */,
+  model text NOT NULL,
+  provider text NOT NULL,
+  latency integer[] NOT NULL /* Charged requests by the step of the time from the hold to the charge. */,
+  CONSTRAINT activity_hours_check CHECK (hours = ANY (ARRAY[1, 24])),
+  CONSTRAINT activity_pkey PRIMARY KEY (bucket, account_id, hours, begins_at, budget_id, model, provider, service)
+) WITH (fillfactor=50);
+
 -- A correction of credit by the operator: above zero gives, below zero takes.
 CREATE TABLE adjustment (
   id uuid NOT NULL,
@@ -254,6 +272,22 @@ CREATE TABLE kept_answer (
   CONSTRAINT kept_answer_pkey PRIMARY KEY (bucket, account_id, hold_id)
 );
 
+-- Creators of keys, as the console names them.
+CREATE TABLE key_member (
+  account_id uuid NOT NULL,
+  budget_id uuid NOT NULL,
+  member uuid NOT NULL,
+  CONSTRAINT key_member_pkey PRIMARY KEY (account_id, budget_id)
+);
+
+-- Kinds of the models of images and videos, as media-generation names them. All other models are of texts.
+CREATE TABLE model_kind (
+  model text NOT NULL,
+  kind text NOT NULL,
+  CONSTRAINT model_kind_kind_check CHECK (kind = ANY (ARRAY['image'::text, 'video'::text])),
+  CONSTRAINT model_kind_pkey PRIMARY KEY (model)
+);
+
 -- Candidates for resolvers and lists. The steps decide whether a hold is open.
 CREATE TABLE open_hold (
   account_id uuid NOT NULL,
@@ -341,6 +375,22 @@ CREATE TABLE step_cursor (
   seen pg_snapshot NOT NULL,
   CONSTRAINT step_cursor_bucket_check CHECK (bucket >= 0 AND bucket <= 255),
   CONSTRAINT step_cursor_pkey PRIMARY KEY (bucket, reader)
+) WITH (fillfactor=50);
+
+-- Tokens of text requests by the UTC hour and the UTC day of their end. The statement that stores their lines fills it.
+CREATE TABLE text_activity (
+  account_id uuid NOT NULL,
+  budget_id uuid NOT NULL,
+  begins_at bigint NOT NULL,
+  input_tokens bigint NOT NULL,
+  output_tokens bigint NOT NULL,
+  bucket integer NOT NULL,
+  hours smallint NOT NULL,
+  model text NOT NULL,
+  provider text NOT NULL,
+  first_token integer[] NOT NULL /* Streams by the step of the time to the first byte. */,
+  CONSTRAINT text_activity_hours_check CHECK (hours = ANY (ARRAY[1, 24])),
+  CONSTRAINT text_activity_pkey PRIMARY KEY (bucket, account_id, hours, begins_at, budget_id, model, provider)
 ) WITH (fillfactor=50);
 
 -- Text requests that are over. No money depends on it, and its rows go after a time.

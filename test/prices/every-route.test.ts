@@ -66,6 +66,7 @@ const free: Readonly<Record<string, readonly [path: string, body?: object]>> = {
   "DELETE /v1/api-keys/{id}": ["/v1/api-keys/none"],
   "POST /v1/auth/test": ["/v1/auth/test"],
   "GET /v1/credits": ["/v1/credits"],
+  "GET /v1/activity": ["/v1/activity"],
 };
 
 let router: Router;

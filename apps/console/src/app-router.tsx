@@ -143,8 +143,11 @@ const credits = createRoute({
 const usage = createRoute({
   getParentRoute: () => account,
   path: "usage",
-  component: lazyRouteComponent(() => import("./pages/money/usage.tsx"), "Usage"),
-  validateSearch: searchOf("group_by", "from", "to", "key_id", "model"),
+  component: lazyRouteComponent(() => import("./pages/usage/usage.tsx"), "Usage"),
+  validateSearch: searchOf(
+    ...(["range", "from", "to", "bucket", "metric", "group_by"] as const),
+    ...(["sum", "key_id", "model", "provider"] as const),
+  ),
   staticData: { title: "Usage" },
 });
 const logs = createRoute({

@@ -6,6 +6,7 @@ import "@fontsource/jetbrains-mono/latin-400.css";
 import "./component-styles.ts";
 import "@mantine/notifications/styles.css";
 import "./app.css";
+import "./parts/charts/time-chart.css";
 import { MantineProvider } from "@mantine/core";
 import { Notifications } from "@mantine/notifications";
 import { QueryClientProvider } from "@tanstack/react-query";

@@ -183,12 +183,20 @@ const accountRoutes = routes({
     query: usage.usageQuery,
     answer: usage.usageAnswer,
   },
-  exportUsage: {
+  readActivity: {
     method: "GET",
-    path: "/console/api/accounts/:account/usage.csv",
+    path: "/console/api/accounts/:account/activity",
+    access: "viewer",
+    summary: "Spend, requests, errors, tokens and times of requests over time",
+    query: usage.activityQuery,
+    answer: usage.activityAnswer,
+  },
+  exportActivity: {
+    method: "GET",
+    path: "/console/api/accounts/:account/activity.csv",
     access: "viewer",
     summary: "The same as CSV",
-    query: usage.usageQuery,
+    query: usage.activityQuery,
   },
   listRequests: {
     method: "GET",

@@ -21,6 +21,11 @@ export const day = z
   .string()
   .regex(/^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/, "It must be a day as YYYY-MM-DD");
 
+/** A day, or a moment with its zone: presets such as "last hour" need one. */
+export const moment = z.union([day, z.iso.datetime({ offset: true })], {
+  error: "It must be a day as YYYY-MM-DD, or an ISO 8601 time with its zone",
+});
+
 export const email = z
   .string({ error: "It must be an e-mail address" })
   .trim()

@@ -1,7 +1,7 @@
 // The log of an account in the console: the records of the public API, with filters and cursors of the console.
 import { KIND_FILTERS, REQUEST_STATUSES, requestRecord } from "@gr/request-record";
 import { z } from "zod";
-import { day, page, pageQuery, time, usd } from "./fields.ts";
+import { moment, page, pageQuery, time, usd } from "./fields.ts";
 
 export type {
   AdjustmentReason,
@@ -15,11 +15,6 @@ export type {
 export { requestRecord };
 
 const WORDS = { kind: KIND_FILTERS.join(", "), status: REQUEST_STATUSES.join(", ") };
-
-/** A day, or a moment with its zone: presets such as "last hour" need one. */
-const moment = z.union([day, z.iso.datetime({ offset: true })], {
-  error: "It must be a day as YYYY-MM-DD, or an ISO 8601 time with its zone",
-});
 
 export const requestQuery = z.object({
   ...pageQuery,

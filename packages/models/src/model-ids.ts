@@ -21,6 +21,10 @@ export class ModelIds<T> {
     }
   }
 
+  values(): Iterable<T> {
+    return this.#byId.values();
+  }
+
   /** @returns undefined if no model has the name, or several have it */
   find(name: string): T | undefined {
     const exact = this.#byId.get(name);

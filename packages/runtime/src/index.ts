@@ -95,6 +95,7 @@ export {
   startProcess,
 } from "./run.ts";
 export { openPool, type PostgresConfig, requireSchema } from "./schema.ts";
+export { csvLine } from "./streams/csv-line.ts";
 export { dataOf, endOfEvent, SseSplitter } from "./streams/sse-splitter.ts";
 export { STREAM_HEADERS } from "./streams/stream-headers.ts";
 export {

@@ -1,6 +1,7 @@
 // The billing module: opens its schema, then serves money operations over RPC and the balance over REST.
 import { join } from "node:path";
 import { createReadyCheck, defineModule, openPool, requireSchema, startRounds } from "@gr/runtime";
+import { createActivity } from "./activity/activity.ts";
 import { billingConfig } from "./config.ts";
 import { createBillingEvents } from "./events.ts";
 import { billingReportRpc } from "./reports/report-rpc.ts";
@@ -36,6 +37,7 @@ export const billingModule = defineModule({
     const { accounts, reports, holds } = ledger;
     const texts = createTextLogStore(pool, ledger.reader);
     const textDays = config.TEXT_LOG_DAYS;
+    const activity = createActivity({ pool, accounts, clock, follow: ledger.follow });
     const rounds: (() => Promise<void>)[] = [];
     const answers = createReadyCheck({
       work: () => accounts.ping(),
@@ -59,8 +61,9 @@ export const billingModule = defineModule({
         billingRpc({ ...ledger, events }),
         billingReportRpc({ reports, accounts }),
         textLogRpc(texts, textDays),
+        activity.rpc,
       ],
-      rest: billingRest({ accounts, events }),
+      rest: { routes: [...billingRest({ accounts, events }).routes, activity.route] },
       start: async () => {
         events.mayForget(await unsafeSettings(pool));
         repeat(FOLLOW_EVERY_MS, "committed steps could not be added to the sums", () => ledger.follow());

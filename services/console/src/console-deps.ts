@@ -1,4 +1,5 @@
 // Dependencies of all console handlers; module.ts creates them once.
+import type { ActivityService } from "@gr/proto/activity";
 import type { BillingReportService, BillingService } from "@gr/proto/billing";
 import type { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import type { KeysService } from "@gr/proto/keys";
@@ -6,6 +7,7 @@ import type { MediaGenerationService } from "@gr/proto/media";
 import type { RouteHealthService } from "@gr/proto/routes";
 import type { WebhookService } from "@gr/proto/webhooks";
 import type { Clock, ServiceClient } from "@gr/runtime";
+import type { KeyMembers } from "./activity/key-members.ts";
 import type { AlertStore } from "./alerts/alert-store.ts";
 import type { ConsoleConfig } from "./config.ts";
 import type { Attempts } from "./door/attempts.ts";
@@ -43,6 +45,8 @@ export interface ConsoleDeps {
   readonly keys: ServiceClient<typeof KeysService>;
   readonly billing: ServiceClient<typeof BillingService>;
   readonly reports: ServiceClient<typeof BillingReportService>;
+  readonly activity: ServiceClient<typeof ActivityService>;
+  readonly keyMembers: KeyMembers;
   readonly media: ServiceClient<typeof MediaGenerationService>;
   readonly catalog: ServiceClient<typeof CatalogService>;
   readonly catalogOperator: ServiceClient<typeof CatalogOperatorService>;

@@ -46,6 +46,8 @@ export interface ConsoleEvents {
   alertNotSent(way: AlertWay, error: unknown): void;
   /** The keys service did not list its accounts, so an operator may miss the newest ones. */
   accountsNotCopied(problem: string): void;
+  /** Billing did not store the creator of a key; the next read by member repeats it. */
+  keyMemberNotNamed(error: unknown): void;
   /** Difference beyond the tolerance in the stored comparison, from any process. */
   statementStored(statement: string, off: PicoUsd): void;
 }
@@ -160,6 +162,7 @@ export function createConsoleEvents(
       log.warn({ statement, problem }, "a provider's statement was not compared; the next try is in an hour");
     },
     accountsNotCopied: (problem) => log.warn({ problem }, "the newest accounts were not read from keys"),
+    keyMemberNotNamed: (err) => log.warn({ err }, "billing did not store the creator of a key"),
     // A gauge is a floating-point number; the exact amounts are in the stored comparison.
     statementStored: (statement, off) => differences.set({ upstream: statement }, Number(formatPicoUsd(off))),
   };

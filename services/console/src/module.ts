@@ -1,5 +1,6 @@
 // The console module: opens its schema, then serves the web application's API through the gateway, and operators over RPC.
 import { join } from "node:path";
+import { ActivityService } from "@gr/proto/activity";
 import { BillingReportService, BillingService, TextLogService } from "@gr/proto/billing";
 import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import { KeysService } from "@gr/proto/keys";
@@ -7,6 +8,8 @@ import { MediaGenerationService } from "@gr/proto/media";
 import { RouteHealthService } from "@gr/proto/routes";
 import { WebhookService } from "@gr/proto/webhooks";
 import { createReadyCheck, defineModule, openPool, startRounds } from "@gr/runtime";
+import { createKeyMemberStore } from "./activity/key-member-store.ts";
+import { createKeyMembers } from "./activity/key-members.ts";
 import { createAlertChecks } from "./alerts/alert-checks.ts";
 import { createAlertDeliveries } from "./alerts/alert-deliveries.ts";
 import { createAlertStore } from "./alerts/alert-store.ts";
@@ -78,6 +81,7 @@ export const consoleModule = defineModule({
     const issuer = createIssuer({ config, events, clock });
     const settling = stripe && createSettlePayments({ stripe, payments, billing, events, clock });
     const reports = dial("billing", BillingReportService);
+    const activity = dial("billing", ActivityService);
     const tolerance = { usd: config.STATEMENT_TOLERANCE_USD, percent: config.STATEMENT_TOLERANCE_PERCENT };
     const reconcile = createReconcile({ statements, tolerance, reports, clock });
     const comparisons = createComparisonStore(pool);
@@ -112,6 +116,8 @@ export const consoleModule = defineModule({
       keys,
       billing,
       reports,
+      activity,
+      keyMembers: createKeyMembers({ activity, store: createKeyMemberStore(pool), events }),
       media,
       catalog,
       catalogOperator: dial("catalog", CatalogOperatorService),

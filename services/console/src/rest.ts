@@ -9,6 +9,7 @@ import { authorize } from "./door/authorize.ts";
 import type { CallerFacts, Handler, Handlers } from "./door/console-call.ts";
 import type { RunningWork } from "./door/running-work.ts";
 import { STRIPE_WEBHOOK_PATH, stripeWebhook } from "./payments/stripe-webhook.ts";
+import { activityRoutes } from "./routes/account/activity-routes.ts";
 import { alertRoutes } from "./routes/account/alert-routes.ts";
 import { keyRoutes } from "./routes/account/key-routes.ts";
 import { ledgerRoutes } from "./routes/account/ledger-routes.ts";
@@ -40,6 +41,7 @@ export function consoleRest(deps: ConsoleDeps, work: RunningWork): RestApi {
     ...alertRoutes(deps),
     ...ledgerRoutes(deps),
     ...moneyRoutes(deps),
+    ...activityRoutes(deps),
     ...standingRoutes(deps),
     ...requestRoutes(deps),
     ...paymentRoutes(deps),

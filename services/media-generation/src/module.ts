@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { createBilling, createCatalogCopy, createRouteHealth, type RouteHealth } from "@gr/clients";
 import { losingRoutes, PaidRequests } from "@gr/paid-request";
+import { ActivityService } from "@gr/proto/activity";
 import { BillingService, TextLogService } from "@gr/proto/billing";
 import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import { RouteHealthService } from "@gr/proto/routes";
@@ -30,6 +31,7 @@ import { createGenerationStore } from "./generation/store.ts";
 import { createPictureCleaner } from "./inputs/clean-picture.ts";
 import { createInputs } from "./inputs/prepare-inputs.ts";
 import { createLogStore } from "./log/log-store.ts";
+import { startNamingKinds } from "./log/name-kinds.ts";
 import { memoryBudgetOf } from "./memory-budget.ts";
 import { createPreviews } from "./previews/previews.ts";
 import { createArtifactReader } from "./providers/artifact.ts";
@@ -175,7 +177,16 @@ export function defineMediaGeneration(providersOf: typeof createProviders): Modu
         const removal = { retention, storage, clock, days, events: createRetentionEvents(log, metrics) };
         const expire = (stopping: AbortSignal) => expireMedia(removal, stopping);
         const { sender } = webhooks;
-        return { rest, rpc, ...lifecycle({ ...parts, ...opened, requests, health, expire, sender }, close) };
+        const nameKinds = () =>
+          startNamingKinds({
+            ...{ catalog, clock, activity: dial("billing", ActivityService) },
+            failed: (err) =>
+              log.warn({ err }, "billing did not receive the kinds of models; the next round tries again"),
+          });
+        return {
+          ...{ rest, rpc },
+          ...lifecycle({ ...parts, ...opened, requests, health, expire, sender, nameKinds }, close),
+        };
       } catch (error) {
         await close();
         throw error;
@@ -211,6 +222,7 @@ type Parts = Pick<Parameters<typeof mediaGenerationRest>[0], "catalog" | "reques
     readonly expire: (stopping: AbortSignal) => Promise<void>;
     readonly sender: WebhookSender;
     readonly health: RouteHealth;
+    readonly nameKinds: () => () => Promise<void>;
   };
 
 function lifecycle(
@@ -226,6 +238,7 @@ function lifecycle(
     expire,
     sender,
     health,
+    nameKinds,
   }: Parts,
   close: () => Promise<void>,
 ) {
@@ -246,6 +259,7 @@ function lifecycle(
       const ends = [() => storage.sweep(), expire, () => sender.sweep()].map((round) =>
         startRounds({ ...every, round }),
       );
+      ends.push(nameKinds());
       stopSweeping = () => Promise.all(ends.map((end) => end()));
     },
     ready: async () => {

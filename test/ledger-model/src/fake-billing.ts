@@ -2,6 +2,7 @@
 // and may make it wait, fail or lose an answer. The history test of billing proves that it answers like the real service.
 
 import { create } from "@bufbuild/protobuf";
+import { ActivityService } from "@gr/proto/activity";
 import {
   BillingService,
   HoldState,
@@ -61,7 +62,7 @@ export class FakeBilling {
       name: "billing",
       needs: [],
       config: z.object({}),
-      create: async () => ({ rpc: [this.service, this.#serveTextLog()] }),
+      create: async () => ({ rpc: [this.service, this.#serveTextLog(), this.#serveActivity()] }),
     });
   }
 
@@ -195,6 +196,15 @@ export class FakeBilling {
         }),
       })),
       verifyLedger: logged("verifyLedger", () => this.#report()),
+    });
+  }
+
+  /** Names are accepted, and no activity is kept. */
+  #serveActivity(): RpcService {
+    return implement(ActivityService, {
+      readActivity: async () => ({}),
+      nameModelKinds: async () => ({}),
+      nameKeyMembers: async () => ({}),
     });
   }
 

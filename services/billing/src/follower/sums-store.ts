@@ -1,6 +1,7 @@
-// Sums store owns the sums that reports read: usage by day, costs by day, and the ids of numbered budgets. A follower adds each
-// committed step once.
+// Sums store owns the sums that reports read: usage by day, costs by day, activity, and the ids of numbered budgets. A follower adds
+// each committed step once.
 import type { PoolClient } from "@gr/runtime";
+import { addSteppedActivity, CLEAR_ACTIVITY } from "../activity/roll-up-store.ts";
 import { EARLIER_UPSTREAM_MODEL } from "../before-steps/earlier-hold-store.ts";
 import { IN_RANGE, rangeValues } from "./cursor-store.ts";
 import type { StepReader } from "./follower.ts";
@@ -59,6 +60,8 @@ const ADD_COSTS = `INSERT INTO cost_by_day AS c (bucket, day, provider, upstream
     SET cost = c.cost + excluded.cost, bookings = c.bookings + excluded.bookings, charged = c.charged + excluded.charged,
         lost = c.lost + excluded.lost`;
 
+const ADD_ACTIVITY = addSteppedActivity(IN_RANGE);
+
 const TABLES = ["budget_number", "usage_by_day", "cost_by_day"];
 
 export const sumsReader: StepReader = {
@@ -68,10 +71,12 @@ export const sumsReader: StepReader = {
     await client.query(ADD_BUDGETS, values);
     await client.query(ADD_USAGE, values);
     await client.query(ADD_COSTS, values);
+    await client.query(ADD_ACTIVITY, values);
   },
   clear: async (client, buckets) => {
     for (const table of TABLES) {
       await client.query(`DELETE FROM ${table} WHERE bucket = ANY ($1::int[])`, [buckets]);
     }
+    await client.query(CLEAR_ACTIVITY, [buckets]);
   },
 };

@@ -2,6 +2,7 @@
 // RPC over the network with a service token, REST with a signed principal.
 import assert from "node:assert/strict";
 import type { Principal } from "@gr/identity";
+import { ActivityService } from "@gr/proto/activity";
 import { BillingReportService, BillingService, TextLogService } from "@gr/proto/billing";
 import {
   type CallOptions,
@@ -32,6 +33,7 @@ export interface BillingProcess {
   readonly inProcess: BillingClient;
   readonly reports: ServiceClient<typeof BillingReportService>;
   readonly texts: ServiceClient<typeof TextLogService>;
+  readonly activity: ServiceClient<typeof ActivityService>;
   rest(
     path: string,
     as: Principal | null,
@@ -153,6 +155,7 @@ export async function startBillingOn(
     inProcess: patient(running.dial("billing", BillingService)),
     reports: running.dial("billing", BillingReportService),
     texts: running.dial("billing", TextLogService),
+    activity: running.dial("billing", ActivityService),
     rest: async (path, as, method = "GET") => {
       const headers = { [PRINCIPAL_HEADER]: signPrincipal(SECRET, "billing", as, clock) };
       const response = await fetch(httpUrl + path, { method, headers });

@@ -3,6 +3,7 @@
 import type { Credits, PicoUsd } from "@gr/money";
 import type { Pool } from "@gr/runtime";
 import { noAccount } from "../accounts/accounts.ts";
+import { addTextActivity } from "../activity/roll-up-store.ts";
 import { placedAtOf } from "../before-steps/earlier-hold-store.ts";
 import { bucketOf } from "../chain/bucket.ts";
 import { queryByKey } from "../chain/step-store.ts";
@@ -90,15 +91,20 @@ const SLICE = 5_000;
 /** Service of the holds that are text requests. */
 const TEXT_SERVICE = "text-proxy";
 
-const WRITE = `WITH unhurried AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
-  INSERT INTO text_request (id, account_id, spender_id, model, api, stream, began_at, took_ms, first_byte_ms, finish_reason,
-    user_tag, usage, attempts, error_reason, error_message)
-  SELECT line.* FROM unhurried, unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::boolean[],
-      $8::timestamptz[], $9::integer[], $10::integer[], $11::text[], $12::text[], $13::json[], $14::json[], $15::text[],
-      $16::text[]) AS line (id, account_id)
-    LEFT JOIN text_retention own USING (account_id)
-    WHERE coalesce(own.days, $1) > 0
-  ON CONFLICT (id) DO NOTHING`;
+const STORED = `id, account_id, spender_id, model, api, stream, began_at, took_ms, first_byte_ms, finish_reason, user_tag, usage,
+    attempts, error_reason, error_message`;
+
+/** Sums have each line once. Without a stored line, a repeated call counts once more. */
+const WRITE = `WITH unhurried AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)), line AS (
+    SELECT line.*, coalesce(own.days, $1) > 0 AS is_stored FROM unhurried, unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[],
+        $6::text[], $7::boolean[], $8::timestamptz[], $9::integer[], $10::integer[], $11::text[], $12::text[], $13::json[],
+        $14::json[], $15::text[], $16::text[]) AS line (${STORED})
+      LEFT JOIN text_retention own USING (account_id)
+  ), stored AS (
+    INSERT INTO text_request (${STORED}) SELECT ${STORED} FROM line WHERE is_stored ON CONFLICT (id) DO NOTHING RETURNING id
+  ), counted AS (
+    SELECT DISTINCT ON (id) * FROM line WHERE NOT is_stored OR id IN (SELECT id FROM stored)
+  )${addTextActivity("counted")}`;
 
 const LINE = `t.api, t.stream, t.began_at, t.took_ms, t.first_byte_ms, t.finish_reason, t.user_tag, t.usage, t.attempts,
   t.error_reason, t.error_message`;

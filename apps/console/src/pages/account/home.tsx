@@ -4,25 +4,23 @@ import type { HomeRecord, KeyRecord } from "@gr/console-api";
 import { Anchor, Button, Card, Group, Progress, SimpleGrid, Stack, Table, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { lazy, type ReactNode, Suspense } from "react";
+import type { ReactNode } from "react";
 import { call } from "../../api/console-client.ts";
 import { barColor } from "../../parts/figures/budget-share.ts";
 import { moneyText } from "../../parts/figures/figure-text.ts";
 import { Balance, Money, Time } from "../../parts/figures/figures.tsx";
 import { Loaded } from "../../parts/lists/loaded.tsx";
-import { Empty, RowsWaiting } from "../../parts/lists/page-states.tsx";
+import { Empty } from "../../parts/lists/page-states.tsx";
 import { RequestCost } from "../../parts/lists/request-cost.tsx";
 import { RequestStatus } from "../../parts/lists/request-status.tsx";
 import { summaryOf } from "../../parts/lists/request-summary.ts";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
 import { Thumbnail } from "../../parts/media/thumbnail.tsx";
 import { useAccount } from "../../session.ts";
+import { SpendChart } from "../money/spend-chart.tsx";
 import { Attention, Section } from "./attention.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { limitedKeys, usedPercent, useLimitedKeys } from "./limited-keys.ts";
-
-/** Loaded later, because charts are large. */
-const SpendChart = lazy(() => import("../money/spend-chart.tsx"));
 
 /** Interval that turns the first request green while its sender still looks. */
 const FIRST_STEPS_MS = 3_000;
@@ -148,9 +146,7 @@ function SpendOfMonth({ account }: { account: string }) {
           data.data.length === 0 ? (
             <Empty title="No spend in the last 30 days">Requests appear here by day and model.</Empty>
           ) : (
-            <Suspense fallback={<RowsWaiting rows={4} />}>
-              <SpendChart usage={data} />
-            </Suspense>
+            <SpendChart usage={data} />
           )
         }
       </Loaded>

@@ -2,9 +2,9 @@
 import { Button, Group, TextInput } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
 import { useState } from "react";
-import { ChoiceChip, TypeAheadChip } from "../../parts/lists/filter-chips.tsx";
+import { type Choice, ChoiceChip, TypeAheadChip } from "../../parts/lists/filter-chips.tsx";
 import { useFilter } from "../../parts/lists/filters.tsx";
-import { type Choice, useKeyNames, useModelNames } from "../../parts/lists/names-of.ts";
+import { useKeyNames, useModelNames } from "../../parts/lists/names-of.ts";
 import { rangeMs, TimeFilter } from "../../parts/lists/time-filter.tsx";
 
 export type LogSearch = Partial<

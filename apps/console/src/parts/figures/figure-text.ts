@@ -81,6 +81,33 @@ export function countText(count: number | string): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
+/** Two decimals; four below a dollar, where cents would be too coarse. */
+export function spendText(usd: number, whole = usd): string {
+  return moneyText(usd.toFixed(whole < 1 ? 4 : 2));
+}
+
+/** Value of an axis. @param decimals of all its values */
+export function spendTick(usd: number, decimals: number): string {
+  if (usd === 0) return "$0";
+  // Money has two decimals or more.
+  return decimals === 0 ? `$${compactText(usd)}` : `$${usd.toFixed(Math.max(decimals, 2))}`;
+}
+
+/** 41_800_000 as "41.8 M". */
+export function compactText(count: number): string {
+  for (const [size, sign] of [
+    [1e12, "T"],
+    [1e9, "B"],
+    [1e6, "M"],
+    [1e3, "k"],
+  ] as const) {
+    if (count < size) continue;
+    const shown = (count / size).toFixed(count / size < 100 ? 1 : 0).replace(/\.0$/, "");
+    return `${shown} ${sign}`;
+  }
+  return String(count);
+}
+
 /** "820 ms", "6.42 s", "14.2 s" or "1 m 12 s". */
 export function secondsText(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;

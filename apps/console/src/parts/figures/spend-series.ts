@@ -1,36 +1,50 @@
-// Spend series turn usage rows into the bars of a chart: one bar for each day of the period, also for days without a request,
-// and a colour for each of the largest groups.
+// Spend series turn usage rows into the columns of a chart: one for each day of the period, also for days without a request, and a
+// series for each of the largest groups.
 import type { UsageAnswer } from "@gr/console-api";
+import { type Column, MOST_SERIES, type Series } from "../charts/time-chart.tsx";
 
-/** Groups with a colour of their own. The others are one series. */
-const MOST_SERIES = 6;
 const DAY_MS = 86_400_000;
+const DAY = new Intl.DateTimeFormat("en", {
+  weekday: "short",
+  month: "short",
+  day: "numeric",
+  timeZone: "UTC",
+});
 
 export interface SpendSeries {
-  /** Labels of the series, largest spend first. */
-  readonly names: readonly string[];
-  /** Spend of each series in USD, by label; `day` is the date. */
-  readonly bars: readonly Readonly<Record<string, number | string>>[];
+  /** Largest spend first; the others are one series. */
+  readonly series: readonly Series[];
+  readonly columns: readonly Column[];
 }
 
-/** @param usage rows for each group and day (per_day=true) */
-export function spendSeries({ from, to, data }: Pick<UsageAnswer, "from" | "to" | "data">): SpendSeries {
+/** @param usage rows for each group and day (per_day=true). @param now Unix milliseconds */
+export function spendSeries(
+  { from, to, data }: Pick<UsageAnswer, "from" | "to" | "data">,
+  now = Date.now(),
+): SpendSeries {
   const totals = new Map<string, number>();
   for (const { label, spend } of data) totals.set(label, (totals.get(label) ?? 0) + Number(spend));
   const ranked = [...totals].sort(([, one], [, other]) => other - one).map(([label]) => label);
   const isOneMore = ranked.length === MOST_SERIES + 1;
-  const shown = new Set(ranked.slice(0, isOneMore ? ranked.length : MOST_SERIES));
-  const others = `${ranked.length - shown.size} other`;
-  const byDay = new Map<string, Record<string, number>>();
+  const shown = ranked.slice(0, isOneMore ? ranked.length : MOST_SERIES);
+  const names = shown.length < ranked.length ? [...shown, `${ranked.length - shown.length} other`] : shown;
+  const byDay = new Map<string, number[]>();
   for (const { day, label, spend } of data) {
     if (day === null) continue;
-    const name = shown.has(label) ? label : others;
-    const sums = byDay.get(day) ?? {};
-    sums[name] = (sums[name] ?? 0) + Number(spend);
-    byDay.set(day, sums);
+    const values = byDay.get(day) ?? names.map(() => 0);
+    const place = shown.includes(label) ? shown.indexOf(label) : names.length - 1;
+    values[place] = (values[place] ?? 0) + Number(spend);
+    byDay.set(day, values);
   }
-  const bars = daysOf(from, to).map((day) => ({ day, ...byDay.get(day) }));
-  return { names: shown.size < ranked.length ? [...shown, others] : [...shown], bars };
+  const columns = daysOf(from, to).map((day) => {
+    const begin = Date.parse(day);
+    return {
+      ...{ begin: new Date(begin).toISOString(), title: DAY.format(begin) },
+      values: byDay.get(day) ?? names.map(() => 0),
+      isCurrent: begin <= now && now < begin + DAY_MS,
+    };
+  });
+  return { series: names.map((name, rank) => ({ name, rank })), columns };
 }
 
 /** Returns each day from the first to the last, as 2026-11-24. */

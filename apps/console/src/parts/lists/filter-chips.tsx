@@ -1,12 +1,16 @@
-// Filter chips: a dashed button without a value; with one, a filled button and a cross. Values are in the address.
+// Filter chips are buttons for filters of a list: dashed without a value, filled with one, and removed by a cross.
 import { Button, Combobox, Menu, useCombobox } from "@mantine/core";
 import { IconCheck, IconPlus, IconX } from "@tabler/icons-react";
 import { type ReactElement, useState } from "react";
 import { useFilter } from "./filters.tsx";
-import type { Choice } from "./names-of.ts";
 
 /** Options of a list in the page; typing finds the others. */
 const MOST_OPTIONS = 50;
+
+export interface Choice {
+  readonly value: string;
+  readonly label: string;
+}
 
 interface ChipProps {
   readonly name: string;

@@ -3,17 +3,13 @@ import { useQuery } from "@tanstack/react-query";
 import { call } from "../../api/console-client.ts";
 import { modelsQuery } from "../../models-query.ts";
 import { useAccount } from "../../session.ts";
+import type { Choice } from "./filter-chips.tsx";
 
 /** Value of the key filter for all web tokens. */
 export const WEB_TOKEN = "web_token";
 const PLAYGROUND = "Playground";
 const MOST_KEYS = "100";
 const HINT = 8;
-
-export interface Choice {
-  readonly value: string;
-  readonly label: string;
-}
 
 /** Returns the keys of the account as choices, and the name of a key by the id that a request has. */
 export function useKeyNames(): {

@@ -21,7 +21,7 @@ type KeyRoutes = Handlers<
 const PERIODS = { day: SpendPeriod.DAY, week: SpendPeriod.WEEK, month: SpendPeriod.MONTH } as const;
 
 export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
-  const { keys } = deps;
+  const { keys, keyMembers } = deps;
   /** @throws ServiceError key_not_found, role_required */
   const findKey = async (accountId: string, keyId: string, role: Role | undefined): Promise<Key> => {
     const { key } = await keys.getKey({ accountId, keyId });
@@ -64,6 +64,7 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
       );
       const record = await recordOf(accountId, key);
       await recordAudit(deps, call, { action: "key.created", subject: record.id, detail: { name, kind } });
+      await keyMembers.name(accountId, record.id, signedInOf(call).person.id);
       return { key: record, secret };
     },
     changeKey: async (call) => {
@@ -99,7 +100,9 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
       const { key, secret } = await keys.rotateKey({ accountId, keyId, overlapMs: BigInt(hours * HOUR_MS) });
       const detail = { overlap_hours: String(hours) };
       await recordAudit(deps, call, { action: "key.rotated", subject: keyId, detail });
-      return { key: await recordOf(accountId, key), secret };
+      const record = await recordOf(accountId, key);
+      await keyMembers.name(accountId, record.id, signedInOf(call).person.id);
+      return { key: record, secret };
     },
     deleteKey: async (call) => {
       const accountId = accountOf(call);

@@ -2,13 +2,14 @@
 // between are absent, so lines have no balance then.
 import { Readable } from "node:stream";
 import type { Credits } from "@gr/money";
+import { csvLine } from "@gr/runtime";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { accountOf, type Handlers } from "../../door/console-call.ts";
 import { LEDGER_KINDS, ledgerCursor, linesOf, readLedgerCursor } from "../../ledger/ledger-lines.ts";
 import { readBalanced } from "../../ledger/running-balance.ts";
 import { DAY_MS, startOfDay } from "../../requests/days.ts";
 import { invalidAfter, pageLimit } from "../../requests/pages.ts";
-import { csvLine, sendCsv } from "./csv.ts";
+import { sendCsv } from "./csv.ts";
 
 const EXPORT_PAGE = 1_000;
 const EXPORT_LINES = 100_000;

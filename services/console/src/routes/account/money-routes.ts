@@ -9,7 +9,6 @@ import { accountOf, type ConsoleCall, type Handlers } from "../../door/console-c
 import { DAY_MS, dayOf, startOfDay } from "../../requests/days.ts";
 import { spenderFilter, spenderIdOf } from "../../requests/spenders.ts";
 import { writtenAlert } from "./alert-routes.ts";
-import { csvLine, sendCsv } from "./csv.ts";
 
 const DAYS_SHOWN = 30;
 const DAYS_OF_MEAN = 7;
@@ -17,20 +16,12 @@ const MOST_NAMES = 1_000;
 /** Most sums of one billing call: kinds are sums over all models. */
 const MOST_SUMS = 5_000;
 
-type MoneyRoutes = Handlers<"readHome" | "readUsage" | "exportUsage">;
+type MoneyRoutes = Handlers<"readHome" | "readUsage">;
 
 export function moneyRoutes(deps: ConsoleDeps): MoneyRoutes {
   return {
     readHome: (call) => readHome(deps, accountOf(call)),
     readUsage: (call) => readUsage(deps, call),
-    exportUsage: async (call) => {
-      const { data } = await readUsage(deps, call);
-      const head = csvLine(["group", "label", "day", "requests", "spend_usd"]);
-      const lines = data.map(({ group, label, day, requests, spend }) =>
-        csvLine([group, label, day, requests, spend]),
-      );
-      return sendCsv(call.reply, "usage.csv", head + lines.join(""));
-    },
   };
 }
 

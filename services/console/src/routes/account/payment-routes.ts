@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import type { PaymentRecord } from "@gr/console-api";
 import { creditsOf, formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
-import { isUuid } from "@gr/runtime";
+import { csvLine, isUuid } from "@gr/runtime";
 import { v7 } from "uuid";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { accountOf, type ConsoleCall, type Handlers, signedInOf } from "../../door/console-call.ts";
@@ -12,7 +12,7 @@ import type { ListedPayment } from "../../payments/payment-store.ts";
 import { putDeposit } from "../../payments/settle-payment.ts";
 import { invalidAfter, pageLimit } from "../../requests/pages.ts";
 import { recordAudit } from "../audit.ts";
-import { csvLine, sendCsv } from "./csv.ts";
+import { sendCsv } from "./csv.ts";
 
 type PaymentRoutes = Handlers<"listPayments" | "exportPayments" | "createPayment" | "readInvoice">;
 

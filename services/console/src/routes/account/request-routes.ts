@@ -6,7 +6,7 @@ import type { QueryOf } from "@gr/console-api";
 import { formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import type { Generation } from "@gr/proto/media";
-import { isUuid } from "@gr/runtime";
+import { csvLine, isUuid } from "@gr/runtime";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { accountOf, type ConsoleCall, type Handlers } from "../../door/console-call.ts";
 import { DAY_MS, startOfDay } from "../../requests/days.ts";
@@ -14,7 +14,7 @@ import { invalidAfter, pageLimit } from "../../requests/pages.ts";
 import { MOST_SUMMED, summarize } from "../../requests/request-summary.ts";
 import { spenderIdOf, spenderOf } from "../../requests/spenders.ts";
 import { recordAudit } from "../audit.ts";
-import { csvLine, sendCsv } from "./csv.ts";
+import { sendCsv } from "./csv.ts";
 
 type Query = QueryOf<"listRequests">;
 

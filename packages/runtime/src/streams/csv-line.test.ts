@@ -1,6 +1,6 @@
 // Guarantee of CSV: a spreadsheet reads the written text, and never a formula.
 import { expect, test } from "@jest/globals";
-import { csvLine } from "./csv.ts";
+import { csvLine } from "./csv-line.ts";
 
 test.each([
   [["a", 1, null], "a,1,\r\n"],

@@ -1,0 +1,69 @@
+// Roll-up store owns the statements that add to the activity by hour and day: one for committed steps, one for lines of texts. Each
+// request adds to two rows, so a read has at most 400 hours or the days of its range.
+import { STEP_BEGINS, STEPS } from "./duration-steps.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+/** Service of the holds that are text requests. */
+export const TEXT_SERVICE = "text-proxy";
+
+const eachStep = (element: (step: number) => string) =>
+  Array.from({ length: STEPS }, (_, index) => element(index + 1)).join(", ");
+/** The step of a duration, from 1; null for none. */
+const stepOf = (ms: string) => `1 + width_bucket(${ms}, '{${STEP_BEGINS.join(",")}}'::bigint[])`;
+const countSteps = (step: string) =>
+  `ARRAY[${eachStep((each) => `count(*) FILTER (WHERE ${step} = ${each})`)}]::integer[]`;
+export const sumSteps = (column: string) => `ARRAY[${eachStep((each) => `sum(${column}[${each}])`)}]`;
+const addSteps = (column: string) =>
+  `ARRAY[${eachStep((each) => `a.${column}[${each}] + excluded.${column}[${each}]`)}]`;
+
+/** Each request counts in its hour and in its day. */
+const SPANS = "(VALUES (1::smallint), (24::smallint)) span (hours)";
+const BEGIN = `r.at - r.at % CASE span.hours WHEN 1 THEN ${HOUR_MS} ELSE ${DAY_MS} END`;
+
+/** Provider of the last attempt of a hold that ended without a cost. The search begins at the place, near which the hold ends. */
+const LAST_PROVIDER = `CASE WHEN s.attempt > 1 THEN (
+    SELECT x.provider FROM step x
+     WHERE x.bucket = s.bucket AND x.account_id = s.account_id AND x.seq > s.place_seq AND x.seq < s.seq AND x.id = s.id
+       AND x.kind = 4 AND x.provider IS NOT NULL ORDER BY x.seq DESC LIMIT 1) END`;
+
+/**
+ * Adds the ends of holds. A place with a detail was admitted at another time than its step. Outer joins: an end without its place or its budget is an error of a column, and no silent loss.
+ * @param range predicate of the steps with the alias \`s\`
+ */
+export const addSteppedActivity = (range: string): string => `WITH r AS (
+    SELECT s.bucket, s.account_id, s.at, n.budget_id, p.model, p.service, coalesce(s.billed_by, ${LAST_PROVIDER}, p.provider) AS provider,
+      s.charge, s.kind = 5 AS is_charged, CASE WHEN s.kind = 5 AND p.detail IS NULL THEN ${stepOf("s.at - p.at")} END AS step
+    FROM step s
+    LEFT JOIN step p ON p.bucket = s.bucket AND p.account_id = s.account_id AND p.seq = s.place_seq
+    LEFT JOIN budget_number n ON n.bucket = s.bucket AND n.account_id = s.account_id AND n.budget = s.budget1
+   WHERE ${range} AND s.kind IN (5, 6, 7)
+  )
+  INSERT INTO activity AS a (bucket, account_id, hours, begins_at, budget_id, model, provider, service, requests, errors, charge, latency)
+  SELECT r.bucket, r.account_id, span.hours, ${BEGIN}, r.budget_id, r.model, r.provider, r.service,
+    count(*), count(*) FILTER (WHERE NOT r.is_charged), sum(r.charge), ${countSteps("r.step")}
+    FROM r, ${SPANS} GROUP BY 1, 2, 3, 4, 5, 6, 7, 8 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8
+  ON CONFLICT (bucket, account_id, hours, begins_at, budget_id, model, provider, service) DO UPDATE
+    SET requests = a.requests + excluded.requests, errors = a.errors + excluded.errors, charge = a.charge + excluded.charge,
+      latency = ${addSteps("latency")}`;
+
+/** Rows of before the chain stay: no step has their requests. */
+export const CLEAR_ACTIVITY = "DELETE FROM activity WHERE bucket = ANY ($1::int[]) AND service <> ''";
+
+/**
+ * Adds the lines of the relation, each with the columns of `text_request`. Rows are written in the order of their key, so two
+ * statements wait for each other and never in a circle.
+ */
+export const addTextActivity = (lines: string): string => `, r AS (
+    SELECT account_id, spender_id, model, coalesce(attempts -> -1 ->> 'provider', '') AS provider,
+      (extract(epoch FROM began_at) * 1000)::bigint + took_ms AS at, ${stepOf("first_byte_ms")} AS step,
+      coalesce((usage ->> 'inputTokens')::bigint, 0) AS input, coalesce((usage ->> 'outputTokens')::bigint, 0) AS output
+      FROM ${lines}
+  )
+  INSERT INTO text_activity AS a (bucket, account_id, hours, begins_at, budget_id, model, provider, input_tokens, output_tokens, first_token)
+  SELECT get_byte(uuid_send(r.account_id), 15), r.account_id, span.hours, ${BEGIN}, r.spender_id, r.model, r.provider,
+    sum(r.input), sum(r.output), ${countSteps("r.step")}
+    FROM r, ${SPANS} GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5, 6, 7
+  ON CONFLICT (bucket, account_id, hours, begins_at, budget_id, model, provider) DO UPDATE
+    SET input_tokens = a.input_tokens + excluded.input_tokens, output_tokens = a.output_tokens + excluded.output_tokens,
+      first_token = ${addSteps("first_token")}`;
