@@ -34,6 +34,8 @@ export class Ledger implements CommitAudit, AnswerAudit {
   /** Processes of billing. */
   billing: readonly { readonly skew: number }[] = [];
   readonly #world: World;
+  /** Resolvers look for holds as soon as one process of billing has any. */
+  readonly #isEager: boolean;
 
   /** @param gifts credits of each account at the beginning */
   constructor(
@@ -43,6 +45,7 @@ export class Ledger implements CommitAudit, AnswerAudit {
     journal?: StatementJournal,
   ) {
     this.#world = world;
+    this.#isEager = world.random.chance(0.5);
     this.audit = new Audit(gifts.length, spenders, FREE_LIMIT);
     this.past = new PastStates(world, this.audit);
     this.database = new Database(world, this, journal);
@@ -293,9 +296,15 @@ export class Ledger implements CommitAudit, AnswerAudit {
     }
   }
 
+  /** Milliseconds by which the first or the last process of billing sees a deadline earlier, by the history. */
+  #resolverSkew(): number {
+    const skews = this.billing.map(({ skew }) => skew);
+    return this.#isEager ? Math.max(...skews) : Math.min(...skews);
+  }
+
   /** Whether a resolver may find a hold at one of the billing processes. */
   anyExpired(service: Service): boolean {
-    const at = this.#world.now + Math.max(...this.billing.map(({ skew }) => skew));
+    const at = this.#world.now + this.#resolverSkew();
     for (const { place, deadlineAt, leasedUntil } of this.open.values()) {
       if (place.service === service && deadlineAt <= at && leasedUntil <= at) return true;
     }

@@ -90,7 +90,7 @@ export class Session {
     return sendStatement(
       this.#life,
       (ending) => {
-        if (text === "COMMIT") this.#commit(ending.answer);
+        if (text === "COMMIT") this.#commit(ending.answerNow);
         else executeStatement(this, { text, name, values, batch }, ending);
       },
       () => this.#break(),

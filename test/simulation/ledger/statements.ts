@@ -213,7 +213,7 @@ export function executeStatement(session: Session, sent: Sent, ending: Ending<Re
       const answer = (sent.name === undefined ? undefined : NAMED[sent.name]) ?? answerOf(sent.text);
       const rows = answer(session, sent.values, sent);
       record(session, sent, rows);
-      ending.answer({ rows, rowCount: rows.length });
+      ending.answerNow({ rows, rowCount: rows.length });
     }
   } catch (error) {
     ending.refuse(world.fail(error));
