@@ -41,7 +41,7 @@ const NUMBERED = `numbered AS (
         n % 50 = 2 AS is_released, CASE WHEN n % 3 = 0 THEN md5('key')::uuid ELSE $2::uuid END AS spender_id
       FROM generate_series($4::integer, $5::integer, -1) n
   ), chained AS (
-    SELECT numbered.*, get_byte(uuid_send(account_id), 15) AS bucket, coalesce(l.seq, 0) AS seq0, greatest(l.at, numbered.at) AS step_at,
+    SELECT numbered.*, get_byte(uuid_send(numbered.account_id), 15) AS bucket, coalesce(l.seq, 0) AS seq0, greatest(l.at, numbered.at) AS step_at,
         coalesce(l.credited, 0) AS credited, coalesce(l.debited, 0) AS debited, coalesce(l.held, 0) AS held
       FROM numbered LEFT JOIN LATERAL (
         SELECT * FROM billing.step l WHERE l.bucket = get_byte(uuid_send(numbered.account_id), 15) AND l.account_id = numbered.account_id
@@ -50,14 +50,14 @@ const NUMBERED = `numbered AS (
 /** Holds of zero credits: the balance of the account does not matter. */
 const FILL_TEXTS = `WITH ${NUMBERED}, places AS (
     INSERT INTO billing.step (tx, bucket, account_id, seq, id, kind, at, credits, charge, cost, credited, debited, held, attempt,
-        deadline_at, service, provider, upstream_model, model, price_version)
+        deadline_at, service, provider, upstream_model, model, price_version, budget1, window1, used1, held1)
       SELECT 1, bucket, account_id, seq0 + 2 * r - 1, id, 2, step_at, 0, 0, 0, credited, debited, held, 1, step_at, 'text-proxy', 'p', 'p',
-        model, '1' FROM chained
+        model, '1', 1, 1, 0, 0 FROM chained
   ), ends AS (
     INSERT INTO billing.step (tx, bucket, account_id, seq, id, kind, at, credits, charge, cost, place_seq, credited, debited, held,
-        attempt, billed_by)
+        attempt, billed_by, budget1, window1, used1, held1)
       SELECT 1, bucket, account_id, seq0 + 2 * r, id, CASE WHEN is_released THEN 6 ELSE 5 END, step_at, 0, 0, 10, seq0 + 2 * r - 1,
-        credited, debited, held, 1, 'p' FROM chained)
+        credited, debited, held, 1, 'p', 1, 1, 0, 0 FROM chained)
   INSERT INTO billing.text_request (id, account_id, spender_id, model, api, stream, began_at, took_ms, first_byte_ms,
     finish_reason, user_tag, usage, attempts, error_reason, error_message)
   SELECT id, account_id, spender_id, model, 'chat', true, began_at, 1200, 300, 'stop', '',

@@ -102,12 +102,12 @@ const timedRowOf = (name: string, text: string, origin: Origin) =>
 const plain = (count: number) => count.toLocaleString("en-US");
 
 const crashText = ({ rounds, kills, answers }: Crashes) =>
-  `${rounds} of ${rounds} rounds with \`kill -9\` of every process, ${kills} kills among ${plain(answers)} answers: bills of the providers = charges + booked losses, to 1e-12 USD`;
+  `${rounds} of ${rounds} rounds with \`kill -9\` of every process, ${kills} kills among ${plain(answers)} answers: what providers billed = the cost of charged answers + the losses in the books, to 1e-12 USD`;
 const priceText = ({ checked, models, providers }: Prices) =>
-  `${plain(checked)} of ${plain(checked)} requests to ${models} models, at the price lists of ${providers} providers: no charge is below the bill of the provider, none above the quote`;
+  `${plain(checked)} of ${plain(checked)} requests to ${models} models, at the price lists of ${providers} providers: no charged answer costs its customer less than its provider bills, none more than its quote`;
 const chatText = ({ micros }: Chat) =>
-  `${costText(micros)}, processor time with keys, limits, durable money and log`;
-const testText = ({ quick, deep }: Tests) => `${plain(quick)} quick, ${plain(deep)} deep`;
+  `${costText(micros)}: processor time of a request, PostgreSQL included, with keys, limits, durable money and log. Parallel requests share a commit`;
+const testText = ({ quick, deep }: Tests) => `${plain(quick)} quick, ${plain(deep)} deep, all green`;
 
 function peersText({ micros }: Peers): string {
   return Object.entries(micros)

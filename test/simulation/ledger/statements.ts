@@ -187,13 +187,22 @@ const UNNAMED: readonly (readonly [part: string, answer: Answer])[] = [
   ],
 ];
 
+/** No history has accounts from before the chain: the tables of before are empty. */
+const EARLIER = [
+  "FROM deposit WHERE id",
+  "FROM adjustment WHERE id",
+  "FROM idempotency\n  WHERE hold_id",
+  "SELECT id, account_id FROM hold WHERE",
+];
+
 const known = new Map<string, Answer>();
 
 /** @throws Error for a statement that has no answer here, or several */
 function answerOf(text: string): Answer {
   let answer = known.get(text);
   if (answer === undefined) {
-    const found = UNNAMED.filter(([part]) => text.includes(part));
+    const answers = [...UNNAMED, ...EARLIER.map((part): (typeof UNNAMED)[number] => [part, () => []])];
+    const found = answers.filter(([part]) => text.includes(part));
     if (found.length !== 1) throw new Error(`The simulated PostgreSQL has ${found.length} answers to: ${text}`);
     answer = found[0]?.[1] ?? (() => []);
     known.set(text, answer);
@@ -310,7 +319,8 @@ function inOrder({ id: one }: { readonly id: string }, { id: other }: { readonly
 }
 
 function stateOf(values: readonly unknown[]): TableState {
-  const [, id, seq, at, credited, adjusted, debited, held, suspended, freeDay, freeUsed, holds] = values;
+  const [, id, seq, at, credited, adjusted, debited, held, suspended, freeDay, freeUsed, ...others] = values;
+  const [holds, carriedAt] = others;
   return {
     account_id: id as string,
     seq: BigInt(seq as number),
@@ -323,5 +333,6 @@ function stateOf(values: readonly unknown[]): TableState {
     free_day: BigInt(freeDay as number),
     free_used: freeUsed as number,
     open_holds: holds as string,
+    carried_at: BigInt(carriedAt as number),
   };
 }

@@ -37,6 +37,7 @@ export interface TableState {
   readonly free_day: bigint;
   readonly free_used: number;
   readonly open_holds: string;
+  readonly carried_at: bigint;
 }
 
 export interface TableReport {

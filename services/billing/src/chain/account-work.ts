@@ -16,6 +16,9 @@ import { type CachedAccount, noteStep } from "./cached-account.ts";
 import type { ChainOperation } from "./chain-operation.ts";
 import type { ClaimRow, KeptAnswerRow } from "./claim-store.ts";
 
+/** Milliseconds between the clock of a process that creates ids and the clock of PostgreSQL, at most. */
+const MOST_CLOCK_ERROR_MS = 600_000;
+
 /** Operation with its position in the batch. */
 export interface Asked {
   readonly operation: ChainOperation;
@@ -49,6 +52,8 @@ export class AccountWork {
   decide(terms: Terms): readonly Id[] {
     if (this.#jumps !== this.cached.jumps) this.absentHolds.clear();
     this.#jumps = this.cached.jumps;
+    const doubtful = this.#earlierPlaces();
+    if (doubtful.length > 0) return doubtful;
     const facts = { absentHolds: this.absentHolds, claims: this.#knownClaims() };
     const accounts = new Map([[this.account.id, this.account]]);
     const operations = this.#undecided().map(({ operation }) => operation);
@@ -150,6 +155,19 @@ export class AccountWork {
       claims.set(key, this.cached.claims.get(key) ?? null);
     }
     return claims;
+  }
+
+  /** Ids of places that the tables before the chain may have: those without a time, and those that are not surely younger than the carry. */
+  #earlierPlaces(): Id[] {
+    const { carriedAt } = this.account;
+    if (carriedAt === 0) return [];
+    const youngest = BigInt(carriedAt + MOST_CLOCK_ERROR_MS);
+    return this.#undecided().flatMap(({ operation }) => {
+      if (operation.kind !== "place" || this.absentHolds.has(operation.holdId)) return [];
+      const madeAt = timeOf(operation.holdId);
+      const isYoung = madeAt !== undefined && madeAt > youngest;
+      return isYoung || findHold(this.account, operation.holdId) !== undefined ? [] : [operation.holdId];
+    });
   }
 
   /** Holds that the operations or the owners of their keys name. */

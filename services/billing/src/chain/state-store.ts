@@ -12,7 +12,7 @@ const STEPS_BETWEEN = 1_000;
 
 /** One statement, so account and budgets are of one snapshot. */
 const STATES = `SELECT s.account_id, s.seq, s.at, s.credited, s.adjusted, s.debited, s.held, s.suspended, s.free_day, s.free_used,
-    s.open_holds, ARRAY (
+    s.open_holds, s.carried_at, ARRAY (
       SELECT b.content FROM budget_state b
        WHERE b.bucket = ANY ($1::int[]) AND b.bucket = s.bucket AND b.account_id = s.account_id ORDER BY b.budget) AS budgets
   FROM unnest($2::int[], $3::uuid[]) AS asked (bucket, account_id)
@@ -21,11 +21,11 @@ const STATES = `SELECT s.account_id, s.seq, s.at, s.credited, s.adjusted, s.debi
 
 /** An older state never replaces a newer one. */
 const STORE_ACCOUNT = `INSERT INTO account_state AS known (bucket, account_id, seq, at, credited, adjusted, debited, held,
-    suspended, free_day, free_used, open_holds)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+    suspended, free_day, free_used, open_holds, carried_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
   ON CONFLICT (bucket, account_id) DO UPDATE SET seq = excluded.seq, at = excluded.at, credited = excluded.credited,
     adjusted = excluded.adjusted, debited = excluded.debited, held = excluded.held, suspended = excluded.suspended, free_day = excluded.free_day,
-    free_used = excluded.free_used, open_holds = excluded.open_holds
+    free_used = excluded.free_used, open_holds = excluded.open_holds, carried_at = excluded.carried_at
   WHERE known.seq < excluded.seq`;
 
 const STORE_BUDGETS = `INSERT INTO budget_state AS known (bucket, account_id, seq, budget, content)
@@ -45,6 +45,7 @@ interface StateRow {
   readonly free_day: bigint;
   readonly free_used: number;
   readonly open_holds: string;
+  readonly carried_at: bigint;
   readonly budgets: string[];
 }
 
@@ -127,9 +128,24 @@ export async function storeState(client: PoolClient, cached: CachedAccount): Pro
 }
 
 function valuesOf(account: Account, bucket: number): unknown[] {
-  const { id, seq, at, credited, adjusted, debited, held, suspended, freeDay, freeUsed, open } = account;
+  const { id, seq, at, credited, adjusted, debited, held, suspended, freeDay, freeUsed, carriedAt, open } =
+    account;
   const holds = holdsText(open.values());
-  return [bucket, id, seq, at, credited, adjusted, debited, held, suspended, freeDay, freeUsed, holds];
+  return [
+    bucket,
+    id,
+    seq,
+    at,
+    credited,
+    adjusted,
+    debited,
+    held,
+    suspended,
+    freeDay,
+    freeUsed,
+    holds,
+    carriedAt,
+  ];
 }
 
 function readState(row: StateRow): CachedAccount {
@@ -144,6 +160,7 @@ function readState(row: StateRow): CachedAccount {
   account.suspended = row.suspended;
   account.freeDay = Number(row.free_day);
   account.freeUsed = row.free_used;
+  account.carriedAt = Number(row.carried_at);
   for (const hold of readHolds(row.open_holds)) account.open.set(hold.id, hold);
   for (const text of row.budgets) {
     const budget = readBudget(text);

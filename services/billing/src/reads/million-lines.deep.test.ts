@@ -26,6 +26,12 @@ beforeAll(async () => {
                FROM generate_series(2, 2 * $3::integer + 1) i) line`,
     [mine, others, LINES],
   );
+  // A reader continues from the state, so the steps before it need no places.
+  await ledger.db.query(
+    `INSERT INTO account_state (bucket, account_id, seq, at, credited, debited, held, free_day, free_used, suspended, open_holds)
+     SELECT bucket, account_id, seq, at, credited, debited, held, 0, 0, false, '[]' FROM step WHERE seq = $1`,
+    [LINES],
+  );
   await ledger.db.query(
     `INSERT INTO usage_by_day (bucket, account_id, day, budget_id, model, provider, requests, charge, cost)
      SELECT get_byte(uuid_send(a), 15), a, '2025-01-15'::date + d, md5(s::text)::uuid, 'model ' || m, 'p', 1, 1, 1

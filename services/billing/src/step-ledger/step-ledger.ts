@@ -1,7 +1,8 @@
 // Step ledger owns billing's services over the chain of steps: the same services as over today's tables, by the same names.
-import type { Id, Outcome } from "@gr/ledger";
+import { CLAIM_LIFETIME_MS, type Id, type Outcome } from "@gr/ledger";
 import type { Clock, Logger, Pool } from "@gr/runtime";
 import type { AccountStore, AdjustmentStore } from "../accounts/accounts.ts";
+import { sweepEarlierAnswers } from "../before-steps/earlier-answer-store.ts";
 import { ChainConnection, type ChainOptions } from "../chain/chain-connection.ts";
 import type { ChainOperation } from "../chain/chain-operation.ts";
 import type { AnswerStore, AnswerToKeep, CheckSpender, ClaimingSpender } from "../claims/claims.ts";
@@ -105,7 +106,10 @@ export function createStepLedger(options: StepLedgerOptions): StepLedger {
     follow: async () => {
       await Promise.all([sums.catchUp(), openHolds.catchUp()]);
     },
-    sweep: (stopping) => sweepClaims(pool, now(), stopping),
+    sweep: async (stopping) => {
+      await sweepClaims(pool, now(), stopping);
+      await sweepEarlierAnswers(pool, now() - CLAIM_LIFETIME_MS, stopping);
+    },
     close: () => connection.close(),
   };
 }
