@@ -120,13 +120,6 @@ export const MUTANTS_OF_CHAIN: readonly Mutant[] = [
     caught: { test: TEST, name: "an id begins once" },
   },
   {
-    file: `${CHAIN}/account-work.ts`,
-    find: "const before = generations.get(key) ?? this.cached.claims.get(key)?.generation ?? 0;",
-    replace: "const before = generations.get(key) ?? 0;",
-    what: "an Idempotency-Key that is free again has no new owner",
-    caught: { histories: 3_000 },
-  },
-  {
     file: `${CHAIN}/look-ups.ts`,
     find: "places.filter(({ id, seq }) => seq <= account.seq && findHold(account, id) === undefined)",
     replace: "places.filter(({ id }) => findHold(account, id) === undefined)",

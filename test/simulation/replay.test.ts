@@ -41,7 +41,9 @@ async function replay(seed: number): Promise<string[]> {
   for (const [index, entry] of journal.entries.entries()) {
     await tables.play(entry).catch((cause) => {
       const again = `SIMULATION_SEED=${seed} npm test -- test/simulation/replay.test.ts`;
-      throw new Error(`history ${seed} differs at statement ${index}: ${describe(entry)}\n${again}`, { cause });
+      throw new Error(`history ${seed} differs at statement ${index}: ${describe(entry)}\n${again}`, {
+        cause,
+      });
     });
   }
   return journal.entries.flatMap(({ sent: { name }, answer }) => [
@@ -51,6 +53,8 @@ async function replay(seed: number): Promise<string[]> {
 }
 
 function describe({ sent: { text, values } }: JournalEntry): string {
-  const shown = JSON.stringify(values, (_, value: unknown) => (typeof value === "bigint" ? `${value}` : value));
+  const shown = JSON.stringify(values, (_, value: unknown) =>
+    typeof value === "bigint" ? `${value}` : value,
+  );
   return `${text}\n${shown}`;
 }

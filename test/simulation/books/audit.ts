@@ -130,7 +130,8 @@ export class Audit {
   mayCredit({ kind, id }: Credit): boolean {
     const reports = this.#reports.get(id) ?? new Set();
     if (kind === "deposit") return reports.has(DepositStatus.COMPLETED);
-    if (kind === "refund") return reports.has(DepositStatus.REFUNDED) && this.credit("deposit", id) !== undefined;
+    if (kind === "refund")
+      return reports.has(DepositStatus.REFUNDED) && this.credit("deposit", id) !== undefined;
     return true;
   }
 
@@ -162,7 +163,10 @@ export class Audit {
       case "next":
         return this.#next(operation);
       case "lease":
-        Object.assign(present(this.holds.get(operation.hold)), { leased: true, leasedUntil: operation.until });
+        Object.assign(present(this.holds.get(operation.hold)), {
+          leased: true,
+          leasedUntil: operation.until,
+        });
         return 0n;
       case "keep":
         this.kept.add(operation.hold);

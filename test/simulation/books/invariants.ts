@@ -80,7 +80,8 @@ export function checkVerdict(operation: Operation, answered: Outcome["code"], ri
     throw violated(right === "done" ? "I13" : "I6", what);
   }
   if (right === "disabled or deleted" || right === "expired") throw violated("I12", what);
-  if (right === "unknown hold" || right === "already resolved" || right === "leased") throw violated("I6", what);
+  if (right === "unknown hold" || right === "already resolved" || right === "leased")
+    throw violated("I6", what);
   if (right.startsWith("claim") || answered.startsWith("claim")) throw violated("I8", what);
   throw violated(answered === "done" ? (OF_WRONG_ADMISSION[right] ?? "I8") : "I10", what);
 }

@@ -47,7 +47,8 @@ export class FollowerTables {
 
   /** @returns nothing if another session has the cursor */
   lock(session: Session): object[] {
-    if (this.#lockedBy !== undefined && this.#lockedBy !== session && this.#lockedBy.isInTransaction) return [];
+    if (this.#lockedBy !== undefined && this.#lockedBy !== session && this.#lockedBy.isInTransaction)
+      return [];
     this.#lockedBy = session;
     session.atEnd(() => {
       if (this.#lockedBy === session) this.#lockedBy = undefined;
@@ -133,7 +134,10 @@ export class FollowerTables {
 }
 
 function latest(steps: readonly TableStep[]): bigint | null {
-  return steps.reduce<bigint | null>((most, { deadline_at: at }) => (at === null ? most : greatest(at, most)), null);
+  return steps.reduce<bigint | null>(
+    (most, { deadline_at: at }) => (at === null ? most : greatest(at, most)),
+    null,
+  );
 }
 
 function greatest(one: bigint, other: bigint | null): bigint {

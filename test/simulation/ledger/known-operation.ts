@@ -18,7 +18,12 @@ export function knownOperation(operation: ChainOperation): Operation {
       };
     }
     case "capture":
-      return { kind: "capture", hold: numberOf(operation.holdId), credits: operation.charge, cost: operation.cost };
+      return {
+        kind: "capture",
+        hold: numberOf(operation.holdId),
+        credits: operation.charge,
+        cost: operation.cost,
+      };
     case "release": {
       const { holdId, unresolved, cost, provider } = operation;
       return { kind: unresolved ? "abandon" : "release", hold: numberOf(holdId), cost, provider };

@@ -58,10 +58,7 @@ export class Ledger implements CommitAudit, AnswerAudit {
   }
 
   /** The first steps of each account. */
-  #seed(
-    gifts: readonly bigint[],
-    spenders: readonly { account: number; fields: SpenderFields }[],
-  ): void {
+  #seed(gifts: readonly bigint[], spenders: readonly { account: number; fields: SpenderFields }[]): void {
     const { database, audit } = this;
     for (const [account, credits] of gifts.entries()) {
       const accountId = idOf(account);
@@ -115,7 +112,11 @@ export class Ledger implements CommitAudit, AnswerAudit {
       if (step === undefined || !isOf(step, watched.operation, verdict)) continue;
       if (verdict.step === undefined) {
         // The step of a later operation looks alike.
-        if (own.slice(index + 1).some((later) => isOf(step, later.operation, judge(this.audit, later.operation, at)))) {
+        if (
+          own
+            .slice(index + 1)
+            .some((later) => isOf(step, later.operation, judge(this.audit, later.operation, at)))
+        ) {
           continue;
         }
         checkVerdict(watched.operation, "done", verdict.code);
@@ -158,7 +159,8 @@ export class Ledger implements CommitAudit, AnswerAudit {
     this.#countAfter(operation, verdict);
     checkStep(audit, operation, step, { loss, hold });
     this.past.remember(numberOf(step.accountId));
-    const isSized = (operation.kind === "place" || operation.kind === "extend") && operation.most !== undefined;
+    const isSized =
+      (operation.kind === "place" || operation.kind === "extend") && operation.most !== undefined;
     watched.expected = [{ ...verdict, held: isSized ? hold?.amount : undefined }];
     watched.isStored = true;
     if (this.#world.tracing) this.#note(watched, verdict.code);
@@ -173,7 +175,8 @@ export class Ledger implements CommitAudit, AnswerAudit {
   }
 
   answered(batch: Batch, outcomes: readonly LedgerOutcome[]): void {
-    for (const [index, watched] of batch.watched.entries()) this.#check(batch, watched, present(outcomes[index]));
+    for (const [index, watched] of batch.watched.entries())
+      this.#check(batch, watched, present(outcomes[index]));
   }
 
   #check(batch: Batch, watched: Watched, outcome: LedgerOutcome): void {
@@ -195,10 +198,13 @@ export class Ledger implements CommitAudit, AnswerAudit {
     }
     if (code === "claim finished") {
       const earlier = numberOf(outcome.earlierHoldId ?? "");
-      if (earlier !== right.earlier) throw violated("I8", `the answer of ${earlier} is given, not of ${right.earlier}`);
+      if (earlier !== right.earlier)
+        throw violated("I8", `the answer of ${earlier} is given, not of ${right.earlier}`);
     }
-    if (operation.kind === "place" || operation.kind === "extend") checkSaid(operation, outcome.held, right.held);
-    if (operation.kind === "extend" && code !== "done") this.#refusedExtension(operation.hold, operation.credits);
+    if (operation.kind === "place" || operation.kind === "extend")
+      checkSaid(operation, outcome.held, right.held);
+    if (operation.kind === "extend" && code !== "done")
+      this.#refusedExtension(operation.hold, operation.credits);
   }
 
   #refusedExtension(hold: number, credits: bigint): void {
@@ -207,7 +213,8 @@ export class Ledger implements CommitAudit, AnswerAudit {
   }
 
   #note({ operation }: Watched, code: string): void {
-    const subject = "hold" in operation ? operation.hold : "id" in operation ? operation.id : operation.spender;
+    const subject =
+      "hold" in operation ? operation.hold : "id" in operation ? operation.id : operation.spender;
     const amount = "credits" in operation ? ` of ${operation.credits}` : "";
     this.#world.note(`ledger: ${operation.kind} ${subject}${amount}: ${code}`);
   }
@@ -220,9 +227,7 @@ export class Ledger implements CommitAudit, AnswerAudit {
         world.count("holds placed");
         const earlier = operation.claim && audit.claims.get(operation.claim.key);
         if (earlier === undefined) return;
-        return world.count(
-          earlier.state === "released" ? "claims: free again" : "claims: over after a day",
-        );
+        return world.count(earlier.state === "released" ? "claims: free again" : "claims: over after a day");
       }
       case "extend": {
         const hold = present(audit.holds.get(operation.hold));
@@ -231,7 +236,9 @@ export class Ledger implements CommitAudit, AnswerAudit {
       }
       case "next":
         if (step === "late") return world.count("costs booked as late, of an earlier attempt");
-        return world.count(operation.cost > 0n ? "attempts that cost us" : "attempts that failed for nothing");
+        return world.count(
+          operation.cost > 0n ? "attempts that cost us" : "attempts that failed for nothing",
+        );
       case "capture":
       case "release":
       case "abandon":

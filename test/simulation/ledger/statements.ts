@@ -3,13 +3,7 @@
 import type { Database } from "./database.ts";
 import type { Ending } from "./postgres.ts";
 import type { Session } from "./session.ts";
-import {
-  claimKey,
-  isSound,
-  rowsOf,
-  type TableState,
-  type TableStep,
-} from "./step-tables.ts";
+import { claimKey, isSound, rowsOf, type TableState, type TableStep } from "./step-tables.ts";
 import type { Batch } from "./writer-watch.ts";
 
 export interface Reply {
@@ -101,7 +95,8 @@ const NAMED: Readonly<Record<string, Answer>> = {
       budgetStates.set(accountId as string, own);
       for (const [index, budget] of (numbers as number[]).entries()) {
         const known = own.get(budget);
-        if (known === undefined || known.seq < seq) own.set(budget, { seq, content: (contents as string[])[index] ?? "" });
+        if (known === undefined || known.seq < seq)
+          own.set(budget, { seq, content: (contents as string[])[index] ?? "" });
       }
     });
     return [];
@@ -203,7 +198,8 @@ function answerOf(text: string): Answer {
   if (answer === undefined) {
     const answers = [...UNNAMED, ...EARLIER.map((part): (typeof UNNAMED)[number] => [part, () => []])];
     const found = answers.filter(([part]) => text.includes(part));
-    if (found.length !== 1) throw new Error(`The simulated PostgreSQL has ${found.length} answers to: ${text}`);
+    if (found.length !== 1)
+      throw new Error(`The simulated PostgreSQL has ${found.length} answers to: ${text}`);
     answer = found[0]?.[1] ?? (() => []);
     known.set(text, answer);
   }

@@ -3,12 +3,12 @@
 import { ChainConnection, type ChainOperation, type ChainOptions, runsOf } from "@gr/billing/simulated";
 import type { Outcome } from "@gr/ledger";
 import type { Clock } from "@gr/runtime";
+import type { Verdict } from "../books/judge.ts";
 import type { Life } from "../world/process.ts";
 import type { Database } from "./database.ts";
 import { knownOperation } from "./known-operation.ts";
 import type { Operation } from "./operation.ts";
 import { poolOf } from "./session.ts";
-import type { Verdict } from "../books/judge.ts";
 
 /** An operation with the answer that is right for it. */
 export interface Watched {

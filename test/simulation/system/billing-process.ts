@@ -95,7 +95,9 @@ function handlersOf(life: Life, ledger: Ledger, { namesAccounts, ...memory }: Tr
   const handlers = impl as unknown as Handlers;
   return {
     ...handlers,
-    ...(namesAccounts ? {} : { post: unnamed(handlers["post"]), keepAnswer: unnamed(handlers["keepAnswer"]) }),
+    ...(namesAccounts
+      ? {}
+      : { post: unnamed(handlers["post"]), keepAnswer: unnamed(handlers["keepAnswer"]) }),
     putDeposit: reported(handlers["putDeposit"], ledger, world),
   };
 }

@@ -382,7 +382,8 @@ export class Customers {
         return;
       } catch (error) {
         const silent = error instanceof ServiceError && error.reason !== "invalid_value";
-        if (!silent) throw violated("I10", `${says}: refused, ${error instanceof Error ? error.message : error}`);
+        if (!silent)
+          throw violated("I10", `${says}: refused, ${error instanceof Error ? error.message : error}`);
         if (world.tracing) world.note(`operator: ${says}: no answer`);
       }
       await this.#life.sleep(world.random.between(50, 1_000));
