@@ -10,7 +10,7 @@ import type { JournalEntry } from "./ledger/statement-journal.ts";
 const SEED = process.env["SIMULATION_SEED"];
 const HISTORIES = byDepth({ quick: 60, deep: 240 });
 const PATIENCE_MS = 600_000;
-/** Statements that the histories must come to; without them this would prove little. */
+/** Statements that the histories must have; a comparison without them would prove little. */
 const STATEMENTS = [
   ...["insert_steps", "insert_all", "tails", "beginnings", "steps_of_holds", "late_costs"],
   ...["latest_claims", "states", "store_account", "store_budgets"],

@@ -126,7 +126,7 @@ export class Audit {
     this.#reports.set(id, (this.#reports.get(id) ?? new Set()).add(status));
   }
 
-  /** A payment counts if it was reported as completed, and is taken back if it counts and was reported as refunded. */
+  /** A payment counts after a report as completed. A refund needs a payment that counts, and a report as refunded. */
   mayCredit({ kind, id }: Credit): boolean {
     const reports = this.#reports.get(id) ?? new Set();
     if (kind === "deposit") return reports.has(DepositStatus.COMPLETED);
@@ -135,7 +135,7 @@ export class Audit {
     return true;
   }
 
-  /** Whether the books have what an answered report promises. */
+  /** Whether the books have the result of an answered report. */
   hasCredited(id: number, status: DepositStatus): boolean {
     const counts = this.credit("deposit", id) !== undefined;
     if (status === DepositStatus.COMPLETED) return counts;

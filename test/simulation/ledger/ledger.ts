@@ -1,5 +1,5 @@
-// Ledger owns the view of a history on the ledger of steps: its audit receives each commit and decides anew, and judges each
-// answer of a writer by the books at the moment that the answer is about.
+// Ledger owns the view of a history on the ledger of steps. Its audit receives each commit and decides anew. It judges each answer of
+// a writer by the books at the moment of the read that proves it.
 import { encodeSteps, readStep } from "@gr/billing/simulated";
 import {
   decide,
@@ -22,7 +22,7 @@ import type { StatementJournal } from "./statement-journal.ts";
 import { rowsOf, type TableStep } from "./step-tables.ts";
 import type { AnswerAudit, Batch, Watched } from "./writer-watch.ts";
 
-/** Requests to free models that an account may make a day. */
+/** Requests to free models of an account in a day, at most. */
 export const FREE_LIMIT = 2;
 
 export class Ledger implements CommitAudit, AnswerAudit {

@@ -14,7 +14,7 @@ export interface Ending<Reply> {
   /** As `answer`, in this moment: between a read and its answer nothing can matter. */
   answerNow(reply: Reply): void;
   refuse(error: unknown): void;
-  /** The server has gone before the end. */
+  /** The server is lost before the end. */
   lose(): void;
 }
 

@@ -1,5 +1,5 @@
-// Statements own the answers of the simulated PostgreSQL: each statement of billing has one function here that reads or writes the tables as
-// its text says. An unknown text fails. `replay.test.ts` compares each answer with PostgreSQL.
+// Statements own the answers of the simulated PostgreSQL. Each statement of billing has one function here that reads or writes the same
+// rows as its text. An unknown text fails. `replay.test.ts` compares each answer with PostgreSQL.
 import type { Database } from "./database.ts";
 import type { Ending } from "./postgres.ts";
 import type { Session } from "./session.ts";
