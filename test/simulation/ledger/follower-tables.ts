@@ -1,5 +1,6 @@
 // Follower tables own the rows behind the ledger in the simulated PostgreSQL: the cursor of the reader of open holds, and its list.
 // A transaction sees the steps of one snapshot, and its writes are visible after its commit.
+import { smaller } from "@gr/money";
 import type { Session } from "./session.ts";
 import type { StepTables, TableStep } from "./step-tables.ts";
 
@@ -58,7 +59,7 @@ export class FollowerTables {
 
   first(session: Session, [, from]: readonly unknown[]): object[] {
     const txs = this.#visible(session).flatMap(({ tx }) => (tx >= (from as bigint) ? [tx] : []));
-    return [{ first: txs.length === 0 ? null : txs.reduce((one, other) => (other < one ? other : one)) }];
+    return [{ first: txs.length === 0 ? null : txs.reduce((one, other) => smaller(one, other)) }];
   }
 
   hasLate(session: Session, [, running]: readonly unknown[]): object[] {

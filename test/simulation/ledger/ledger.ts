@@ -17,7 +17,7 @@ import type { World } from "../world/world.ts";
 import { type CommitAudit, Database } from "./database.ts";
 import { idOf, numberOf } from "./ids.ts";
 import { knownOperation } from "./known-operation.ts";
-import type { Operation, Outcome, Place, Resolution, Service, SpenderFields } from "./operation.ts";
+import type { Operation, Outcome, Resolution, Service, SpenderFields } from "./operation.ts";
 import type { StatementJournal } from "./statement-journal.ts";
 import { rowsOf, type TableStep } from "./step-tables.ts";
 import type { AnswerAudit, Batch, Watched } from "./writer-watch.ts";
@@ -189,9 +189,9 @@ export class Ledger implements CommitAudit, AnswerAudit {
       const isHopeless = operation.kind === "place" && (code === "balance" || code === "cap");
       if (batch.isFromMemory && isHopeless) {
         this.#world.count("refused from memory");
-        return checkFromMemory(this, operation, batch.beganAt);
-      }
-      return checkVerdict(operation, code, present(expected[0]).code);
+        checkFromMemory(this, operation, batch.beganAt);
+      } else checkVerdict(operation, code, present(expected[0]).code);
+      return;
     }
     if (right.step !== undefined && !isStored) {
       throw violated("I2", `${operation.kind} was answered "${code}", and nothing is stored`);
@@ -226,25 +226,24 @@ export class Ledger implements CommitAudit, AnswerAudit {
       case "place": {
         world.count("holds placed");
         const earlier = operation.claim && audit.claims.get(operation.claim.key);
-        if (earlier === undefined) return;
-        return world.count(earlier.state === "released" ? "claims: free again" : "claims: over after a day");
+        if (earlier === undefined) break;
+        world.count(earlier.state === "released" ? "claims: free again" : "claims: over after a day");
+        break;
       }
       case "extend": {
         const hold = present(audit.holds.get(operation.hold));
         world.count(operation.credits > hold.amount ? "holds extended" : "holds renewed");
-        return this.#countWindow(hold, "extensions in a window that had ended");
+        this.#countWindow(hold, "extensions in a window that had ended");
+        break;
       }
       case "next":
-        if (step === "late") return world.count("costs booked as late, of an earlier attempt");
-        return world.count(
-          operation.cost > 0n ? "attempts that cost us" : "attempts that failed for nothing",
-        );
+        if (step === "late") world.count("costs booked as late, of an earlier attempt");
+        else world.count(operation.cost > 0n ? "attempts that cost us" : "attempts that failed for nothing");
+        break;
       case "capture":
       case "release":
       case "abandon":
-        return this.#countEnd(operation, present(audit.holds.get(operation.hold)), step);
-      default:
-        return undefined;
+        this.#countEnd(operation, present(audit.holds.get(operation.hold)), step);
     }
   }
 

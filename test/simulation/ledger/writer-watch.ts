@@ -1,4 +1,5 @@
-// Writer watch owns the view of one process's writer: its present batch, the times that it has read, and its answers. The books of the history judge each of them.
+// Writer watch owns the view of one process's writer: its present batch, the times that it has read, and its answers. The books
+// of the history judge each of them.
 import { ChainConnection, type ChainOperation, type ChainOptions, runsOf } from "@gr/billing/simulated";
 import type { Outcome } from "@gr/ledger";
 import type { Clock } from "@gr/runtime";
