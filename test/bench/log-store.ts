@@ -1,5 +1,5 @@
-// Fills the logs of an account like years of requests: images and videos in the table of media generation, text
-// requests and the steps of their holds in billing's, with the lines of other accounts between them.
+// Fills the logs of an account like years of requests, with the lines of other accounts between them. Images and videos are
+// in the table of media generation, text requests and the steps of their holds in billing's.
 import { connectPostgres, createLogger, type Pool } from "@gr/runtime";
 
 export interface LogOwner {

@@ -30,10 +30,10 @@ export interface UsagePage extends Page {
 export interface AccountStore {
   /** Does nothing when the account exists. */
   open(accountId: string): Promise<void>;
-  /** Waits for what is being placed; afterwards nothing is, or may be again. @throws ServiceError account_not_found */
+  /** Places of the account are refused, or possible, from the answer on. @throws ServiceError account_not_found */
   setSuspended(accountId: string, suspended: boolean): Promise<void>;
   /**
-   * Creates or replaces it; what it has used and holds stays.
+   * Creates or replaces it; its usage and its holds stay.
    * @throws ServiceError account_not_found; invalid_value, with param spender.revision when a newer one is stored
    */
   putSpender(spender: Spender): Promise<void>;

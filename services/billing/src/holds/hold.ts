@@ -18,7 +18,7 @@ export interface Hold extends HoldTag {
   readonly attempt: number;
   readonly placedAt: Date;
   readonly deadlineAt: Date;
-  /** Of a leased hold whose answer was kept: what it is to be captured with. */
+  /** Amounts of the capture of a leased hold with a kept answer. */
   readonly kept: KeptCharge | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface HoldFilter {
   readonly accountId: string | undefined;
   readonly state: HoldState | undefined;
   readonly limit: number;
-  /** Of a hold that comes before the first of the page. */
+  /** Id of the last hold before the page. */
   readonly after: string | undefined;
 }
 
@@ -50,7 +50,7 @@ export interface Lease {
 export interface HoldStore {
   /** Oldest first. */
   list(filter: HoldFilter): Promise<HoldPage>;
-  /** Open holds past their deadline that nobody else has leased; oldest deadline first. With what was kept of them. */
+  /** Open holds past their deadline that nobody else has leased; oldest deadline first. Each has its kept amounts. */
   leaseExpired(lease: Lease): Promise<Hold[]>;
   countOpen(): Promise<OpenHolds[]>;
 }
@@ -59,6 +59,6 @@ export interface HoldStore {
 export interface OpenHolds {
   readonly service: string;
   readonly open: number;
-  /** Since the earliest deadline; 0 when that is still to come. */
+  /** Seconds since the earliest deadline; 0 before it. */
   readonly overdueSeconds: number;
 }

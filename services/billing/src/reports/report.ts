@@ -9,7 +9,7 @@ export interface Entry {
   readonly id: bigint;
   readonly kind: EntryKind;
   readonly at: Date;
-  /** Above zero gave credit, below zero took it. */
+  /** Below zero if the credit fell. */
   readonly credits: Credits;
   /** Null, as model and spender are, for all but charges. */
   readonly holdId: string | null;

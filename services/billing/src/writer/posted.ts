@@ -18,7 +18,7 @@ export interface Refusal {
   readonly suspended: boolean;
 }
 
-/** Of a refusal about which there is nothing to say. */
+/** Refusal without details. */
 export const NO_REFUSAL: Refusal = {
   inFlight: false,
   available: 0n,
@@ -39,13 +39,13 @@ export interface Posted {
   readonly loss?: Loss;
 }
 
-/** What this operation, and no earlier copy of it, added to our losses. */
+/** Change of our losses by this operation, and by no earlier copy of it. */
 export interface Loss {
   /** Cost of a request, or of one attempt, that failed. */
   readonly failed: PicoUsd;
-  /** Cost that turned up when the hold had been, or had to be, given up. */
+  /** Cost that was found after the booking, or for a hold without a found outcome. */
   readonly late: PicoUsd;
-  /** Credits of a hold that was given up now. */
+  /** Credits of a hold that this operation freed without a found outcome. */
   readonly abandoned: Credits | undefined;
 }
 

@@ -1,5 +1,5 @@
-// Refusals for lack of money: a flood of hopeless places costs PostgreSQL one read a second, no refusal differs from that of the stored
-// state, and the answer to a change that makes room is after the room.
+// Refusals for lack of money: a flood of hopeless places costs PostgreSQL one read a second. No refusal differs from that of the stored
+// state, and each ends with the answer to a deposit.
 import { randomUUID } from "node:crypto";
 import { OutcomeCode, SpendPeriod } from "@gr/proto/billing";
 import { until } from "@gr/testing";
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => ledger.stopSound());
 
-/** A place whose hold is younger than any read of its account, as for a request of this moment. */
+/** Place with a hold that is younger than each read of its account, as for a request of this moment. */
 const place = (mine: wallet.Wallet, credits: bigint) =>
   wallet.place(mine, credits, { holdId: uuidv7({ msecs: ledger.clock.now() + 1 }) });
 const postOne = (operation: wallet.OperationInit) => wallet.postOne(ledger.inProcess, operation);
