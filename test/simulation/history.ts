@@ -1,13 +1,10 @@
 // One seed, one history: a small router with its customers, its weather and its faults, run until it is at rest.
 
-import type { MemoryLedger } from "@gr/ledger-model";
-import { checkEnd, MOST_SKEW_MS } from "./books/end-of-history.ts";
+import { checkEnd } from "./books/end-of-history.ts";
 import { violated } from "./books/invariants.ts";
-import { BillingTables } from "./ledger/billing-stores.ts";
 import { Ledger } from "./ledger/ledger.ts";
-import { LedgerJournal } from "./ledger/ledger-journal.ts";
 import type { SpenderFields } from "./ledger/operation.ts";
-import { localMirror, SharedRedis, sharedMirror } from "./ledger/shared-mirror.ts";
+import { StatementJournal } from "./ledger/statement-journal.ts";
 import { BillingProcess } from "./system/billing-process.ts";
 import { ACTIVE_MS, Customers } from "./system/customers.ts";
 import { Gateway } from "./system/gateway.ts";
@@ -18,7 +15,7 @@ import type { Surroundings } from "./system/surroundings.ts";
 import { Upstream } from "./system/upstream.ts";
 import { Coverage } from "./world/coverage.ts";
 import type { Process } from "./world/process.ts";
-import { CLAIM_LIFETIME_MS } from "./world/timing.ts";
+import { CLAIM_LIFETIME_MS, MOST_SKEW_MS } from "./world/timing.ts";
 import { World } from "./world/world.ts";
 
 export interface History {
@@ -31,6 +28,9 @@ const PROVIDERS = ["alpha", "beta"] as const;
 /** The account of each key. */
 const OWNERS = [0, 0, 1] as const;
 const ACCOUNTS = 2;
+const MUCH_MEMORY_BYTES = 1_000_000;
+/** Room for one account. */
+const LITTLE_MEMORY_BYTES = 8_000;
 /** The faults end a little after the customers. */
 const FAULTS_MS = ACTIVE_MS + 10_000;
 const MOST_MS = 1_200_000;
@@ -59,38 +59,31 @@ export async function runHistory(seed: number, coverage: Coverage, tracing = fal
   return { seed, error, trace: world.trace };
 }
 
-export interface RecordedHistory {
-  readonly journal: LedgerJournal;
-  /** The account of each spender, and what it was at first. */
-  readonly spenders: readonly { readonly account: number; readonly fields: SpenderFields }[];
-  /** State of the ledger at the end. */
-  readonly books: MemoryLedger;
+/** Plays a history with all statements that its ledger has received. @throws Violation */
+export async function recordHistory(seed: number): Promise<StatementJournal> {
+  const journal = new StatementJournal();
+  await live(new World(seed, new Coverage(), false), journal);
+  return journal;
 }
 
-/** With all that was asked of its ledger. @throws Violation */
-export async function recordHistory(seed: number): Promise<RecordedHistory> {
-  const journal = new LedgerJournal();
-  const world = new World(seed, new Coverage(), false);
-  return { journal, ...(await live(world, journal)) };
-}
-
-async function live(world: World, journal?: LedgerJournal): Promise<Omit<RecordedHistory, "journal">> {
+async function live(world: World, journal?: StatementJournal): Promise<void> {
   const { random } = world;
   const boundary = random.pick(BOUNDARIES);
   const near = random.chance(0.7);
   world.now = boundary + (near ? -random.below(ACTIVE_MS) : 9 * 3_600_000);
   const spenders = OWNERS.map((account) => ({ account, fields: randomFields(world) }));
-  const ledger = new Ledger(world, ACCOUNTS, spenders, journal);
-  const tables = new BillingTables(ledger);
-  const redis = random.chance(0.6) ? new SharedRedis(world) : undefined;
+  const gifts = Array.from({ length: ACCOUNTS }, () => BigInt(random.between(1, 90)));
+  const ledger = new Ledger(world, gifts, spenders, journal);
+  const memory = {
+    cacheBytes: random.chance(0.15) ? LITTLE_MEMORY_BYTES : MUCH_MEMORY_BYTES,
+    stepsBetweenStates: random.pick([1_000, 8, 20]),
+  };
   const billing = several(
     world,
     2,
-    (name) =>
-      new BillingProcess(world, `billing ${name}`, tables, (life) =>
-        redis === undefined ? localMirror(life, ledger) : sharedMirror(life, redis, ledger),
-      ),
+    (name) => new BillingProcess(world, `billing ${name}`, ledger, memory),
   );
+  ledger.billing = billing.map(({ process }) => process);
   const upstreams = new Map(
     PROVIDERS.map((provider) => {
       const traits = { askable: !random.chance(0.1), mostAtOnce: random.pick([1, 1, 2, 10]) };
@@ -103,16 +96,13 @@ async function live(world: World, journal?: LedgerJournal): Promise<Omit<Recorde
   const routers = several(world, 3, (name) => new Router(surroundings, `router ${name}`));
   const gateways = several(world, 3, (name) => new Gateway(surroundings, routers, `gateway ${name}`));
   const customers = new Customers(surroundings, requests, gateways, routers, spenders);
-  for (let account = 0; account < ACCOUNTS; account += 1) {
-    ledger.putAdjustment(-1 - account, account, BigInt(random.between(1, 90)));
-  }
   const processes = [...billing, ...routers, ...gateways].map(({ process }) => process);
-  for (const { process } of [...routers, ...gateways]) {
+  for (const { process } of [...billing, ...routers, ...gateways]) {
     process.skew = random.between(-MOST_SKEW_MS, MOST_SKEW_MS);
   }
   for (const process of processes) process.start();
   customers.begin(random.between(3, 10), random.between(0, 4), near ? boundary : undefined);
-  const system = { ...surroundings, routers, processes, redis };
+  const system = { ...surroundings, routers, processes };
   if (random.chance(0.85)) beginFaults(system);
   if (near && random.chance(0.3)) world.after(boundary - world.now, () => failOver(world));
   if (random.chance(0.08)) world.after(random.below(FAULTS_MS), () => sleepForADay(world, requests));
@@ -124,7 +114,6 @@ async function live(world: World, journal?: LedgerJournal): Promise<Omit<Recorde
   }
   checkEnd(surroundings);
   for (const { life } of processes) life?.end();
-  return { spenders, books: ledger.books };
 }
 
 function several<T>({ random }: World, most: number, make: (name: number) => T): T[] {
@@ -163,14 +152,14 @@ function sleepForADay(world: World, requests: readonly Request[]): void {
 interface System extends Surroundings {
   readonly routers: readonly Router[];
   readonly processes: readonly Process[];
-  readonly redis: SharedRedis | undefined;
 }
 
-function beginFaults({ world, upstreams, routers, processes, redis }: System): void {
+function beginFaults({ world, upstreams, billing, routers, processes }: System): void {
   const { random, weather } = world;
   weather.lossRate = random.pick([0, 0.01, 0.05]);
   weather.slowRate = random.pick([0, 0.01, 0.05]);
   weather.duplicateRate = random.pick([0, 0.03]);
+  weather.lateCommitRate = random.pick([0, 0, 0.02]);
   for (const upstream of upstreams.values()) upstream.silence = random.pick([0, 0, 0.3]);
   for (const process of processes) process.crashRate = random.pick([0, 0, 0.01, 0.03]);
   const sometime = (probability: number, fault: () => void) => {
@@ -182,9 +171,15 @@ function beginFaults({ world, upstreams, routers, processes, redis }: System): v
     world.postgresAwayUntil = world.now + random.between(100, 4_000);
   });
   sometime(0.1, () => failOver(world));
-  if (redis !== undefined) beginRedisFaults(world, redis, sometime);
+  for (const { process } of billing) {
+    sometime(0.1, () => {
+      world.count("clocks of billing set");
+      process.skew = random.between(-MOST_SKEW_MS, MOST_SKEW_MS);
+      if (world.tracing) world.note(`the clock of ${process.name} is set`);
+    });
+  }
   world.after(FAULTS_MS, () => {
-    Object.assign(weather, { lossRate: 0, slowRate: 0, duplicateRate: 0 });
+    Object.assign(weather, { lossRate: 0, slowRate: 0, duplicateRate: 0, lateCommitRate: 0 });
     for (const process of processes) {
       process.crashRate = 0;
       process.pauseRate = 0;
@@ -203,22 +198,5 @@ function failOver(world: World): void {
     world.count("clock of PostgreSQL set back");
     world.postgresLag = random.between(Math.min(later, MOST_SKEW_MS - 1), MOST_SKEW_MS);
     if (world.tracing) world.note(`PostgreSQL fails over to a clock ${world.postgresLag} ms behind`);
-  });
-}
-
-function beginRedisFaults(
-  world: World,
-  redis: SharedRedis,
-  sometime: (probability: number, fault: () => void) => void,
-): void {
-  const { random } = world;
-  redis.slowRate = random.pick([0, 0, 0.3]);
-  sometime(0.4, () => redis.empty());
-  sometime(0.3, () => {
-    redis.save();
-    world.after(random.between(10, 5_000), () => redis.rollBack());
-  });
-  sometime(0.4, () => {
-    redis.awayUntil = world.now + random.between(100, 5_000);
   });
 }

@@ -4,12 +4,13 @@
 -- A version without this migration reads on and writes nothing: its writes fail with SQLSTATE 40001, and it is not ready.
 
 -- A write of the version before can lock these tables in another order. So a lock that is not free after half a second releases all of them
--- before PostgreSQL looks for deadlocks, and the next attempt follows.
+-- before PostgreSQL looks for deadlocks, and the next attempt follows. Each fourth attempt waits longer: PostgreSQL cancels its own vacuum
+-- for a statement that has waited for a second.
 DO $$
 BEGIN
-  FOR attempt IN 1 .. 100 LOOP
+  FOR attempt IN 1 .. 60 LOOP
     BEGIN
-      SET LOCAL lock_timeout = '500ms';
+      PERFORM set_config('lock_timeout', CASE WHEN attempt % 4 = 0 THEN '3s' ELSE '500ms' END, true);
       LOCK TABLE account, spender, deposit, adjustment, hold, entry, usage_daily, idempotency IN EXCLUSIVE MODE;
       SET LOCAL lock_timeout = '10s';
       RETURN;

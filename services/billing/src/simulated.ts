@@ -1,15 +1,13 @@
-// Parts of billing that the simulation builds over its own ledger, and the rig of billing in tests.
+// Parts of billing that the simulation runs over its own tables, and the rig of billing in tests.
 // No program imports this door.
-export { type Deposit, depositEntry } from "./accounts/deposit.ts";
-export type { Spender } from "./accounts/spender.ts";
-export type { ClaimingSpender } from "./claims/claims.ts";
-export type { Hold, HoldStore, Lease } from "./holds/hold.ts";
-export { invalid } from "./rpc/field-rules.ts";
-export { messageOfPeriod } from "./rpc/message-names.ts";
+export type { Column } from "./chain/binary-rows.ts";
+export { ChainConnection, type ChainOptions } from "./chain/chain-connection.ts";
+export { type ChainOperation, runsOf } from "./chain/chain-operation.ts";
+export { CLAIM_COLUMNS, KEPT_ANSWER_COLUMNS } from "./chain/claim-store.ts";
+export { encodeSteps } from "./chain/encode-steps.ts";
+export { STEP_COLUMNS } from "./chain/step-columns.ts";
+export { readStep, type StepRow } from "./chain/step-row.ts";
+export { prepareForFlushes, type RowTypes, writeFlush } from "./chain/step-store.ts";
 export { billingRpc } from "./rpc/rpc.ts";
-export { lostCost } from "./test/ledger-store.ts";
-export { type BillingUnderTest, startBilling } from "./test/start-billing.ts";
-export * as wallet from "./test/wallet.ts";
-export { LedgerWriter } from "./writer/ledger-writer.ts";
-export type { Operation } from "./writer/operation.ts";
-export { NO_REFUSAL, type Posted } from "./writer/posted.ts";
+export { createStepLedger, type StepLedger } from "./step-ledger/step-ledger.ts";
+export { migratedDatabase } from "./test/migrated-database.ts";

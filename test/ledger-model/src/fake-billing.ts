@@ -106,7 +106,7 @@ export class FakeBilling {
 
   /** Sets the spend limit of a key, for its lifetime. */
   cap(accountId: string, spenderId: string, capCredits: bigint): void {
-    const revision = (this.#ledger.spenders.get(spenderId)?.revision ?? 0n) + 1n;
+    const revision = (this.#ledger.spender(accountId, spenderId)?.revision ?? 0n) + 1n;
     const fields = { name: "capped", period: SpendPeriod.LIFETIME, active: true, revision };
     this.#ledger.openAccount(accountId);
     this.#ledger.putSpender(create(SpenderSchema, { ...fields, accountId, spenderId, capCredits }));

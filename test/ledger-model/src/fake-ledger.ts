@@ -60,13 +60,12 @@ export interface FakeLedgerOptions {
   readonly freeLimit?: number;
   /** Credits of accounts that no test opened; absent: such accounts and their spenders are refused. */
   readonly credit?: bigint;
-  /** The answers of a ledger of steps; absent: those of billing over its tables of today. */
-  readonly overSteps?: boolean;
 }
 
 export class FakeLedger {
   readonly memory: MemoryLedger;
-  readonly spenders = new Map<Id, Spender>();
+  /** By account and id: the same id in two accounts is two budgets. */
+  readonly #spenders = new Map<string, Spender>();
   readonly #options: FakeLedgerOptions;
   readonly #rows = new Map<Id, HoldRow>();
   readonly #deposits = new Map<string, PutDepositRequest>();
@@ -74,7 +73,7 @@ export class FakeLedger {
 
   constructor(options: FakeLedgerOptions) {
     this.#options = options;
-    this.memory = new MemoryLedger(options.freeLimit ?? null, options.overSteps ?? true);
+    this.memory = new MemoryLedger(options.freeLimit ?? null);
   }
 
   get #now(): number {
@@ -132,18 +131,18 @@ export class FakeLedger {
     this.memory.decide({ kind: "suspend", accountId, suspended }, this.#now);
   }
 
+  spender(accountId: Id, spenderId: Id): Spender | undefined {
+    return this.#spenders.get(`${accountId} ${spenderId}`);
+  }
+
   putSpender(spender: Spender): void {
     const { spenderId, accountId } = spender;
     this.#require(accountId);
-    const known = this.spenders.get(spenderId);
-    if (known !== undefined && known.accountId !== accountId) {
-      throw invalid("spender.account_id", "This spender belongs to another account");
-    }
     const put = { kind: "budget", accountId, definition: definitionOf(spender) } as const;
     if (this.memory.decide(put, this.#now).code !== "done") {
       throw invalid("spender.revision", "A newer revision of this spender is stored");
     }
-    this.spenders.set(spenderId, spender);
+    this.#spenders.set(`${accountId} ${spenderId}`, spender);
   }
 
   putDeposit(deposit: PutDepositRequest): void {
@@ -164,7 +163,13 @@ export class FakeLedger {
   putAdjustment(adjustment: PutAdjustmentRequest): void {
     const { adjustmentId: id, accountId, credits } = adjustment;
     this.#require(accountId);
-    if (this.#adjustments.has(id)) return;
+    const known = this.#adjustments.get(id);
+    if (known !== undefined) {
+      const isSame =
+        known.accountId === accountId && known.credits === credits && known.reason === adjustment.reason;
+      if (isSame) return;
+      throw invalid("adjustment_id", "This id belongs to another account, amount or reason");
+    }
     this.#adjustments.set(id, adjustment);
     this.#credit("adjustment", accountId, id, credits);
   }
@@ -205,7 +210,7 @@ export class FakeLedger {
     const { accountId, bySpender, spenderId, after, limit } = request;
     this.#require(accountId);
     const { credited, debited, held, suspended } = this.memory.account(accountId);
-    const own = [...this.spenders.values()]
+    const own = [...this.#spenders.values()]
       .filter((spender) => bySpender && spender.accountId === accountId)
       .sort((a, b) => Number(a.createdAt - b.createdAt) || (a.spenderId < b.spenderId ? -1 : 1));
     const last = own.findIndex((spender) => spender.spenderId === after);
@@ -317,7 +322,7 @@ export class FakeLedger {
   #admit(accountId: Id, spenderId: Id): void {
     if (this.#options.credit === undefined) return;
     this.openAccount(accountId);
-    if (this.spenders.has(spenderId)) return;
+    if (this.spender(accountId, spenderId) !== undefined) return;
     const fields = { name: "any", period: SpendPeriod.LIFETIME, active: true };
     this.putSpender(create(SpenderSchema, { ...fields, accountId, spenderId }));
   }

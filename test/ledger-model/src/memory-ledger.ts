@@ -34,15 +34,9 @@ export class MemoryLedger {
   readonly #facts = new Map<Id, MemoryFacts>();
   readonly #freeLimit: number | null;
 
-  readonly #overSteps: boolean;
-
-  /**
-   * @param freeLimit places of zero credits of an account a day; null = no limit
-   * @param overSteps answers are those of a ledger of steps, and not of `post.sql`
-   */
-  constructor(freeLimit: number | null, overSteps = false) {
+  /** @param freeLimit places of zero credits of an account a day; null = no limit */
+  constructor(freeLimit: number | null) {
     this.#freeLimit = freeLimit;
-    this.#overSteps = overSteps;
   }
 
   /** An id without an account has an empty state with `seq` 0. */
@@ -53,8 +47,6 @@ export class MemoryLedger {
       this.accounts.set(id, account);
       this.#facts.set(id, { absentHolds: new Set(), claims: new Map() });
     }
-    // Until production stores steps: `post.sql` decides by the raw clock, also by an earlier one than that of its last step.
-    if (!this.#overSteps) account.at = 0;
     return account;
   }
 
@@ -72,14 +64,12 @@ export class MemoryLedger {
 
   judgeClaim(accountId: Id, asked: Parameters<typeof judgeClaim>[1], now: number): Outcome {
     const account = this.account(accountId);
-    const judged = this.#complete(accountId, (facts) => judgeClaim(account, asked, facts, now));
-    return this.#overSteps ? judged.outcome : withoutBalance(judged.outcome);
+    return this.#complete(accountId, (facts) => judgeClaim(account, asked, facts, now)).outcome;
   }
 
   checkSpender(accountId: Id, asked: Parameters<typeof checkSpender>[1], now: number): Outcome {
     const account = this.account(accountId);
-    const checked = this.#complete(accountId, (facts) => checkSpender(account, asked, facts, now));
-    return this.#overSteps ? checked.outcome : withoutBalance(checked.outcome);
+    return this.#complete(accountId, (facts) => checkSpender(account, asked, facts, now)).outcome;
   }
 
   /** @returns false if the hold has no claim any more, is not open, or a resolver has it */
@@ -119,11 +109,4 @@ export class MemoryLedger {
 
 function lacks(answer: object): answer is Lacking {
   return "missing" in answer;
-}
-
-/** The dry runs of `services/billing` refuse a spender without its balance. No client sees that balance. */
-function withoutBalance(outcome: Outcome): Outcome {
-  const { code, refusal } = outcome;
-  if (refusal === undefined || (code !== "spender_inactive" && code !== "spender_expired")) return outcome;
-  return { ...outcome, refusal: { ...refusal, available: 0n } };
 }

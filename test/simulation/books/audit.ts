@@ -1,16 +1,27 @@
-// Audit owns independent books of a history: they compute the right result of each commit, and each difference is a violation.
+// Audit owns independent books of a history: they carry out each stored step anew, and each difference is a violation.
 // They share no code with `@gr/ledger`, so only an error in both stays unnoticed.
-import { smaller } from "@gr/money";
 import { DepositStatus } from "@gr/proto/billing";
-import type { Extend, Next, Outcome, Place, Resolution, SpenderFields } from "../ledger/operation.ts";
-import { CLAIM_LIFETIME_MS } from "../world/timing.ts";
+import type {
+  Credit,
+  Extend,
+  Next,
+  Operation,
+  Place,
+  PutKey,
+  Resolution,
+  SpenderFields,
+} from "../ledger/operation.ts";
 import { Violation } from "../world/violation.ts";
+import { endOf } from "./judge.ts";
 import { windowStartOf } from "./window.ts";
 
 export interface AuditedAccount {
   deposited: bigint;
   charged: bigint;
   held: bigint;
+  /** Number and time of the latest step. */
+  seq: number;
+  at: number;
 }
 
 /** Requests to free models on one day. */
@@ -28,10 +39,11 @@ interface AuditedWindow {
 export interface AuditedSpender {
   readonly account: number;
   fields: SpenderFields;
+  revision: bigint;
   window: AuditedWindow;
 }
 
-/** Who was asked to do the work, and what the books say that it billed: as charged, failed or late. */
+/** Provider that was asked, and its bill by the books: as charged, failed or late. */
 export interface AuditedAttempt {
   readonly provider: string;
   booked: bigint;
@@ -41,7 +53,7 @@ export interface AuditedHold {
   readonly id: number;
   readonly place: Place;
   readonly window: AuditedWindow;
-  /** By PostgreSQL's clock. */
+  /** By the account's clock. */
   readonly placedAt: number;
   /** As placed, and as extended since. */
   amount: bigint;
@@ -55,11 +67,12 @@ export interface AuditedHold {
   /** As it was resolved with. */
   cost: bigint;
   readonly attempts: AuditedAttempt[];
-  /** Somebody was told to resolve it. */
+  /** A resolver has had it. */
   leased: boolean;
+  leasedUntil: number;
   /** By true time. */
   readonly reservedAt: number;
-  /** How and when it was resolved; by true time. */
+  /** Kind and time of its end; by true time. */
   resolution: Resolution["kind"] | undefined;
   resolvedAt: number;
 }
@@ -72,20 +85,27 @@ export class Audit {
   readonly claims = new Map<number, AuditedHold>();
   /** Holds with a kept answer. */
   readonly kept = new Set<number>();
+  readonly freeLimit: number;
   readonly #freeUse: FreeUse[];
-  readonly #freeLimit: number;
-  readonly #deposits = new Map<number, DepositStatus>();
-  readonly #adjustments = new Set<number>();
+  readonly #credits = new Map<string, Credit>();
+  /** Reports of each payment that billing has received. */
+  readonly #reports = new Map<number, Set<DepositStatus>>();
 
   constructor(
     accounts: number,
     spenders: readonly { account: number; fields: SpenderFields }[],
     freeLimit: number,
   ) {
-    this.#freeLimit = freeLimit;
+    this.freeLimit = freeLimit;
     this.#freeUse = Array.from({ length: accounts }, () => ({ day: 0, used: 0 }));
-    this.accounts = Array.from({ length: accounts }, () => ({ deposited: 0n, charged: 0n, held: 0n }));
-    this.spenders = spenders.map(({ account, fields }) => ({ account, fields, window: newWindow(0) }));
+    this.accounts = Array.from({ length: accounts }, () => ({
+      ...{ deposited: 0n, charged: 0n, held: 0n },
+      ...{ seq: 0, at: 0 },
+    }));
+    this.spenders = spenders.map(({ account, fields }) => ({
+      ...{ account, fields, revision: 0n },
+      window: newWindow(0),
+    }));
   }
 
   account(index: number): AuditedAccount {
@@ -96,63 +116,116 @@ export class Audit {
     return present(this.spenders[index]);
   }
 
-  putSpender(index: number, fields: SpenderFields): void {
-    const spender = this.spender(index);
-    if (spender.fields.period !== fields.period) spender.window = newWindow(0);
-    spender.fields = fields;
+  /** @returns undefined if it is new */
+  credit(kind: Credit["kind"], id: number): Credit | undefined {
+    return this.#credits.get(`${kind} ${id}`);
   }
 
-  /** Money counts while it is here. @returns whether this was told before */
-  deposit(id: number, account: number, credits: bigint, status: DepositStatus): boolean {
-    const before = this.#deposits.get(id);
-    this.#deposits.set(id, status);
-    const counted = before === DepositStatus.COMPLETED ? credits : 0n;
-    const counts = status === DepositStatus.COMPLETED ? credits : 0n;
-    this.account(account).deposited += counts - counted;
-    return before === status;
+  /** A report of a payment has reached billing. */
+  reported(id: number, status: DepositStatus): void {
+    this.#reports.set(id, (this.#reports.get(id) ?? new Set()).add(status));
   }
 
-  /** @returns whether it is new */
-  adjust(id: number, account: number, credits: bigint): boolean {
-    if (this.#adjustments.has(id)) return false;
-    this.#adjustments.add(id);
-    this.account(account).deposited += credits;
+  /** A payment counts if it was reported as completed, and is taken back if it counts and was reported as refunded. */
+  mayCredit({ kind, id }: Credit): boolean {
+    const reports = this.#reports.get(id) ?? new Set();
+    if (kind === "deposit") return reports.has(DepositStatus.COMPLETED);
+    if (kind === "refund") return reports.has(DepositStatus.REFUNDED) && this.credit("deposit", id) !== undefined;
     return true;
   }
 
-  /** What a place should be answered at this moment. */
-  judge(place: Place, at: number): Outcome["code"] {
+  /** Whether the books have what an answered report promises. */
+  hasCredited(id: number, status: DepositStatus): boolean {
+    const counts = this.credit("deposit", id) !== undefined;
+    if (status === DepositStatus.COMPLETED) return counts;
+    return status !== DepositStatus.REFUNDED || !counts || this.credit("refund", id) !== undefined;
+  }
+
+  freeUsed(account: number, at: number): number {
+    const { day, used } = present(this.#freeUse[account]);
+    return windowStartOf("day", at) > day ? 0 : used;
+  }
+
+  /**
+   * Carries out an operation whose step is stored.
+   * @param at time of the step @param now true time
+   * @returns its new loss of ours, in pico
+   */
+  carryOut(operation: Operation, at: number, now: number): bigint {
+    switch (operation.kind) {
+      case "place":
+        this.#place(operation, at, now);
+        return 0n;
+      case "extend":
+        this.#extend(operation);
+        return 0n;
+      case "next":
+        return this.#next(operation);
+      case "lease":
+        Object.assign(present(this.holds.get(operation.hold)), { leased: true, leasedUntil: operation.until });
+        return 0n;
+      case "keep":
+        this.kept.add(operation.hold);
+        return 0n;
+      case "budget":
+        this.#putKey(operation);
+        return 0n;
+      case "deposit":
+      case "refund":
+      case "adjustment":
+        this.#credits.set(`${operation.kind} ${operation.id}`, operation);
+        this.account(operation.account).deposited += operation.credits;
+        return 0n;
+      default:
+        return this.#resolve(operation, now);
+    }
+  }
+
+  #putKey({ spender: index, fields, revision }: PutKey): void {
+    const spender = this.spender(index);
+    if (spender.fields.period !== fields.period) spender.window = newWindow(0);
+    Object.assign(spender, { fields, revision });
+  }
+
+  #place(place: Place, at: number, now: number): void {
     const spender = this.spender(place.spender);
-    const { fields } = spender;
-    if (!fields.active || spender.account !== place.account) return "disabled or deleted";
-    if (fields.expiresAt !== undefined && fields.expiresAt <= at) return "expired";
-    const claimed = this.#judgeClaim(place, at);
-    if (claimed === undefined) return this.#judgeMoney(place, spender, at);
-    if (claimed !== "claim finished" || this.#isOwn(place)) return claimed;
-    // Another spender's request: a cap without room for this one comes first.
-    return this.#judgeMoney(place, spender, at) === "cap" ? "cap" : claimed;
+    const start = windowStartOf(spender.fields.period, at);
+    if (start > spender.window.start) spender.window = newWindow(start);
+    const amount = this.#share(place.credits, place.most, spender, spender.window);
+    spender.window.held += amount;
+    this.account(place.account).held += amount;
+    if (place.credits === 0n) this.#useFree(place.account, at);
+    const hold: AuditedHold = {
+      id: place.hold,
+      place,
+      window: spender.window,
+      placedAt: at,
+      amount,
+      refusedCredits: undefined,
+      grewUnheard: false,
+      deadlineAt: place.deadlineAt,
+      state: "open",
+      charge: 0n,
+      cost: 0n,
+      attempts: [{ provider: place.provider, booked: 0n }],
+      leased: false,
+      leasedUntil: 0,
+      reservedAt: now,
+      resolution: undefined,
+      resolvedAt: Number.POSITIVE_INFINITY,
+    };
+    this.holds.set(place.hold, hold);
+    if (place.claim !== undefined) this.claims.set(place.claim.key, hold);
   }
 
-  /** What an extension should be answered: as a place of the difference, in the window of its hold. */
-  judgeExtension({ hold: id, credits }: Extend, at: number): Outcome["code"] {
-    const hold = this.holds.get(id);
-    if (hold === undefined) return "unknown hold";
-    if (hold.state !== "open") return "already resolved";
-    const more = credits - hold.amount;
-    if (more <= 0n) return "done";
-    const { fields, window } = this.spender(hold.place.spender);
-    const { deposited, charged, held } = this.account(hold.place.account);
-    const { cap, active, expiresAt } = fields;
-    if (!active) return "disabled or deleted";
-    if (expiresAt !== undefined && expiresAt <= at) return "expired";
-    if (cap !== undefined && (hold.window !== window || window.used + credits > cap)) return "cap";
-    if (charged + credits > deposited) return "balance";
-    if (cap !== undefined && window.used + window.held + more > cap) return "cap, in flight";
-    return charged + held + more > deposited ? "balance, in flight" : "done";
+  #useFree(account: number, at: number): void {
+    const use = present(this.#freeUse[account]);
+    const day = windowStartOf("day", at);
+    if (day > use.day) Object.assign(use, { day, used: 0 });
+    use.used += 1;
   }
 
-  /** An extension that was committed. */
-  extended({ hold: id, credits, most, deadlineAt }: Extend): void {
+  #extend({ hold: id, credits, most, deadlineAt }: Extend): void {
     const hold = present(this.holds.get(id));
     const least = credits > hold.amount ? credits - hold.amount : 0n;
     const spender = this.spender(hold.place.spender);
@@ -164,77 +237,7 @@ export class Audit {
     hold.deadlineAt = Math.max(hold.deadlineAt, deadlineAt);
   }
 
-  /** What the beginning of another attempt should be answered. */
-  judgeNext({ hold: id, attempt }: Next): Outcome["code"] {
-    const hold = this.holds.get(id);
-    if (hold === undefined) return "unknown hold";
-    if (hold.state !== "open") return "already resolved";
-    const { length } = hold.attempts;
-    const begins = attempt === length + 1 && !hold.leased;
-    return attempt === length || begins ? "done" : "already resolved";
-  }
-
-  /** The beginning of another attempt, as it was asked for. @returns what of its cost is a new loss of ours */
-  nextAttempt({ hold: id, attempt, provider, cost, billedBy, deadlineAt }: Next): bigint {
-    const hold = present(this.holds.get(id));
-    const { length } = hold.attempts;
-    if (attempt <= length && billedBy !== undefined) {
-      const earlier = present(hold.attempts[attempt - 2]);
-      if (earlier.provider !== billedBy) {
-        throw new Violation("simulation", `attempt ${attempt - 1} of ${id} was not made by ${billedBy}`);
-      }
-      return bookLate(earlier, cost);
-    }
-    if (attempt !== length + 1) return 0n;
-    if (hold.state !== "open") return bookLate(present(hold.attempts.at(-1)), cost);
-    if (hold.leased) return 0n;
-    present(hold.attempts.at(-1)).booked = cost;
-    hold.attempts.push({ provider, booked: 0n });
-    hold.deadlineAt = Math.max(hold.deadlineAt, deadlineAt);
-    return cost;
-  }
-
-  #judgeClaim({ claim, hold }: Place, at: number): Outcome["code"] | undefined {
-    const owner = claim === undefined ? undefined : this.claims.get(claim.key);
-    if (owner === undefined || owner.id === hold) return undefined;
-    if (this.isOver(owner, at)) return undefined;
-    // What was kept may have been seen: its key stays taken.
-    if (owner.state === "released" && !this.kept.has(owner.id)) return undefined;
-    if (owner.place.claim?.content !== claim?.content) return "claim mismatch";
-    return owner.state === "open" ? "claim in progress" : "claim finished";
-  }
-
-  #isOwn({ claim, spender }: Place): boolean {
-    return claim !== undefined && this.claims.get(claim.key)?.place.spender === spender;
-  }
-
-  /** Whether the claim of this hold has had its time. While the hold is open, it never has. */
-  isOver({ state, placedAt }: AuditedHold, at: number): boolean {
-    return state !== "open" && at - placedAt >= CLAIM_LIFETIME_MS;
-  }
-
-  #judgeMoney({ credits, account: index }: Place, spender: AuditedSpender, at: number): Outcome["code"] {
-    if (credits === 0n) return this.#freeUseAt(index, at).used < this.#freeLimit ? "done" : "free limit";
-    const { fields, window } = spender;
-    const begins = windowStartOf(fields.period, at) > window.start;
-    const used = begins ? 0n : window.used;
-    const held = begins ? 0n : window.held;
-    const { deposited, charged, held: heldOfAccount } = this.account(index);
-    const { cap } = fields;
-    if (cap !== undefined && used + credits > cap) return "cap";
-    if (charged + credits > deposited) return "balance";
-    if (cap !== undefined && used + held + credits > cap) return "cap, in flight";
-    return charged + heldOfAccount + credits > deposited ? "balance, in flight" : "done";
-  }
-
-  #freeUseAt(account: number, at: number): FreeUse {
-    const use = present(this.#freeUse[account]);
-    const day = windowStartOf("day", at);
-    if (day > use.day) Object.assign(use, { day, used: 0 });
-    return use;
-  }
-
-  /** What is taken of what is free, by whoever needs so much at least and can use so much. */
+  /** Part of the free credits for a hold that needs so much at least and can use so much. */
   #share(
     least: bigint,
     most: bigint | undefined,
@@ -253,74 +256,45 @@ export class Audit {
     return share < least ? least : share;
   }
 
-  /** A place that was committed. @param now true time. @returns whether it began a window */
-  placed(place: Place, at: number, now: number): boolean {
-    const spender = this.spender(place.spender);
-    const start = windowStartOf(spender.fields.period, at);
-    const begins = start > spender.window.start;
-    if (begins) spender.window = newWindow(start);
-    const amount = this.#share(place.credits, place.most, spender, spender.window);
-    spender.window.held += amount;
-    this.account(place.account).held += amount;
-    if (place.credits === 0n) this.#freeUseAt(place.account, at).used += 1;
-    const hold: AuditedHold = {
-      id: place.hold,
-      place,
-      window: spender.window,
-      placedAt: at,
-      amount,
-      refusedCredits: undefined,
-      grewUnheard: false,
-      deadlineAt: place.deadlineAt,
-      state: "open",
-      charge: 0n,
-      cost: 0n,
-      attempts: [{ provider: place.provider, booked: 0n }],
-      leased: false,
-      reservedAt: now,
-      resolution: undefined,
-      resolvedAt: Number.POSITIVE_INFINITY,
-    };
-    this.holds.set(place.hold, hold);
-    if (place.claim !== undefined) this.claims.set(place.claim.key, hold);
-    return begins;
+  #next({ hold: id, attempt, provider, cost, billedBy, deadlineAt }: Next): bigint {
+    const hold = present(this.holds.get(id));
+    const { length } = hold.attempts;
+    if (attempt <= length) {
+      const earlier = present(hold.attempts[attempt - 2]);
+      if (earlier.provider !== billedBy) {
+        throw new Violation("simulation", `attempt ${attempt - 1} of ${id} was not made by ${billedBy}`);
+      }
+      return bookLate(earlier, cost);
+    }
+    if (hold.state !== "open") return bookLate(present(hold.attempts.at(-1)), cost);
+    present(hold.attempts.at(-1)).booked = cost;
+    hold.attempts.push({ provider, booked: 0n });
+    hold.deadlineAt = Math.max(hold.deadlineAt, deadlineAt);
+    return cost;
   }
 
-  /** Books a capture or release. @returns what it should be answered, and what of its cost is a new loss of ours */
-  resolved(asked: Resolution, now: number): { verdict: Outcome["code"]; loss: bigint } {
-    const hold = this.holds.get(asked.hold);
-    if (hold === undefined) return { verdict: "unknown hold", loss: 0n };
-    const named = asked.kind === "capture" ? undefined : asked.provider;
-    const current = present(hold.attempts.at(-1)).provider;
-    // What an earlier attempt cost was booked when it ended.
-    const operation = named === undefined || named === current ? asked : { ...asked, cost: 0n };
-    const captures = operation.kind === "capture";
-    const charge = captures ? smaller(operation.credits, hold.amount) : 0n;
-    if (hold.state === "open") {
-      const account = this.account(hold.place.account);
-      hold.state = captures ? "captured" : "released";
-      hold.resolution = operation.kind;
-      hold.resolvedAt = now;
-      hold.charge = charge;
-      hold.cost = operation.cost;
-      present(hold.attempts.at(-1)).booked = operation.cost;
-      hold.window.held -= hold.amount;
-      hold.window.used += charge;
-      account.held -= hold.amount;
-      account.charged += charge;
-      return { verdict: "done", loss: captures ? 0n : operation.cost };
-    }
-    const again = captures
-      ? hold.state === "captured" && hold.charge === charge && hold.cost === operation.cost
-      : hold.state === "released";
-    return {
-      verdict: again ? "done" : "already resolved",
-      loss: bookLate(present(hold.attempts.at(-1)), operation.cost),
-    };
+  #resolve(asked: Resolution, now: number): bigint {
+    const hold = present(this.holds.get(asked.hold));
+    const { charge, cost } = endOf(hold, asked);
+    const attempt = present(hold.attempts.at(-1));
+    if (hold.state !== "open") return bookLate(attempt, cost);
+    const account = this.account(hold.place.account);
+    const captures = asked.kind === "capture";
+    hold.state = captures ? "captured" : "released";
+    hold.resolution = asked.kind;
+    hold.resolvedAt = now;
+    hold.charge = charge;
+    hold.cost = cost;
+    attempt.booked = cost;
+    hold.window.held -= hold.amount;
+    hold.window.used += charge;
+    account.held -= hold.amount;
+    account.charged += charge;
+    return captures ? 0n : cost;
   }
 }
 
-/** @param cost of the attempt in all. @returns what of it is new */
+/** @param cost of the attempt in all. @returns its part that is new */
 function bookLate(attempt: AuditedAttempt, cost: bigint): bigint {
   const more = cost - attempt.booked;
   if (more <= 0n) return 0n;

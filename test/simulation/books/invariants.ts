@@ -1,27 +1,29 @@
-// The invariants of the money, I1 to I18: each with why it matters and where production keeps it. Numbers and sense are those
-// of the research that the design rests on; I13 is who pays, I14 how much, I15 and I16 are of media, I17 and I18 of text.
+// The invariants of the money, I1 to I19: each with why it matters and where production keeps it. Numbers and sense are those
+// of the research that the design rests on; I13 is who pays, I14 how much, I15 and I16 are of media, I17 and I18 of text, I19 is of
+// clocks.
 // This file and end-of-history.ts are all that can fail a history,
 // apart from a defect of the code or of the simulation.
-import { findBudget } from "@gr/ledger";
-import type { MemoryLedger } from "@gr/ledger-model";
+import type { Step } from "@gr/ledger";
 import { PICO_PER_CREDIT, type PicoUsd } from "@gr/money";
-import { idOf } from "../ledger/ids.ts";
+import type { DepositStatus } from "@gr/proto/billing";
+import { numberOf } from "../ledger/ids.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { Extend, Next, Outcome, Place, Resolution } from "../ledger/operation.ts";
+import type { Extend, Operation, Outcome, Place } from "../ledger/operation.ts";
+import { CONFIRMED_FOR_MS } from "../world/timing.ts";
 import { Violation } from "../world/violation.ts";
 import type { World } from "../world/world.ts";
-import { type Audit, present } from "./audit.ts";
+import { type Audit, type AuditedHold, present } from "./audit.ts";
 
 const INVARIANTS = {
   // Otherwise we pay bills that our books do not know. Kept by: capture, release and the next attempt carry the cost; look-ups.
   I1: "what a provider billed is booked to it, to the pico: as a charge's cost or as our loss",
-  // Otherwise balances and entries tell different stories. Kept by: post writes both; VerifyLedger.
+  // Otherwise balances and entries tell different stories. Kept by: a step has both; the key of the table; VerifyLedger.
   I2: "the balance of an account is its deposits less its charges, each charge once",
-  // Otherwise a cap is a suggestion. Kept by: post decides under the row locks.
+  // Otherwise a cap is a suggestion. Kept by: one decision; the key of the table refuses a decision about an older state.
   I3: "a hold is placed or extended only when it fits under the cap of its key, with everything used and held in its window",
   // Otherwise credit is given that nobody has paid for. Kept by: as I3.
   I4: "a hold is placed or extended only when the balance covers it beside all other holds",
-  // Otherwise money is locked for ever, or spent twice. Kept by: compare-and-set; VerifyLedger.
+  // Otherwise money is locked for ever, or spent twice. Kept by: totals in each step; VerifyLedger.
   I5: "held is the sum of the open holds, of an account and of a window",
   // Otherwise work is done that nobody pays, or paid twice. Kept by: place and next attempt before dispatch; state of the hold.
   I6: "a hold is resolved once, and a provider's work has a hold before it that names this provider",
@@ -31,11 +33,11 @@ const INVARIANTS = {
   I8: "who holds a 2xx was charged for it exactly once; whoever repeats a claimed request gets that same answer",
   // Otherwise customers find their money reserved by nothing. Kept by: deadlines, leases, resolvers; releases of what was not sent.
   I9: "what nothing was sent for is free at once; some time after the last fault there is no open hold and no unbooked row",
-  // Otherwise paying customers are turned away. Kept by: PostgreSQL refuses; the mirror's age and epochs.
-  I10: "each refusal is right by what PostgreSQL said then, or within the mirror's second and no known change since",
+  // Otherwise paying customers are turned away. Kept by: a read after the decision; the age of a confirmation.
+  I10: "each refusal is right by the stored steps of that moment, or of the second before for a hopeless place",
   // Otherwise reconciliation never ends. Kept by: grace, deadline, look-ups, searches.
   I11: "a bill stays out of the books only if it came later than anybody promised to look, or its searcher died",
-  // Otherwise revocation is a hope. Kept by: the spender's row is read under lock by each place.
+  // Otherwise revocation is a hope. Kept by: the definition of a key is a step of its account.
   I12: "a disabled, deleted or expired key places no hold and is given no answer after that was committed",
   // Otherwise customers pay for our failures, or we for what they got. Kept by: paid-request.
   I13: "what was delivered is charged, whoever ended it; a definite error is never charged",
@@ -49,6 +51,8 @@ const INVARIANTS = {
   I17: "text goes to another route only while its client has got nothing of an answer, or goes on with what it has got",
   // Otherwise one upstream's failure is everybody's. Kept by: notAsked, asBilled, the continuation and the attempts of paid-request.
   I18: "text whose attempt has surely cost nothing, or that is to go on elsewhere, goes to the next route if there is one",
+  // Otherwise a hold ends early, or a window opens again. Kept by: decide.
+  I19: "the time of an account never falls, and is that of a process that wrote to it",
 } as const;
 
 export type Invariant = keyof typeof INVARIANTS;
@@ -66,29 +70,29 @@ const OF_WRONG_ADMISSION: Partial<Record<Outcome["code"], Invariant>> = {
   expired: "I12",
 };
 
-/** At each place of a new hold and each extension: the ledger's answer against the audit's. */
-export function checkVerdict(
-  { kind, hold }: Place | Extend | Next,
-  answered: Outcome["code"],
-  right: Outcome["code"],
-): void {
+/** At each answer: the ledger's against the audit's. */
+export function checkVerdict(operation: Operation, answered: Outcome["code"], right: Outcome["code"]): void {
   if (answered === right) return;
-  const what = `${kind} ${hold} was answered "${answered}" instead of "${right}"`;
+  const { kind } = operation;
+  const subject = "hold" in operation ? operation.hold : "id" in operation ? operation.id : operation.spender;
+  const what = `${kind} ${subject} was answered "${answered}" instead of "${right}"`;
+  if (kind === "capture" || kind === "release" || kind === "abandon") {
+    throw violated(right === "done" ? "I13" : "I6", what);
+  }
   if (right === "disabled or deleted" || right === "expired") throw violated("I12", what);
-  if (right === "unknown hold" || right === "already resolved") throw violated("I6", what);
+  if (right === "unknown hold" || right === "already resolved" || right === "leased") throw violated("I6", what);
   if (right.startsWith("claim") || answered.startsWith("claim")) throw violated("I8", what);
   throw violated(answered === "done" ? (OF_WRONG_ADMISSION[right] ?? "I8") : "I10", what);
 }
 
-/** After a place or an extension: whoever asked was told how much there is. */
+/** After a place or an extension: the answer has the size of the hold. */
 export function checkSaid(
-  { hold, kind, most }: Place | Extend,
+  { hold, kind }: Place | Extend,
   held: bigint | undefined,
-  audit: Audit,
+  right: bigint | undefined,
 ): void {
-  const { amount } = present(audit.holds.get(hold));
-  if (held === (most === undefined ? undefined : amount)) return;
-  throw violated("I14", `${kind} ${hold} was told ${held}, and ${amount} are held`);
+  if (held === right) return;
+  throw violated("I14", `${kind} ${hold} was answered with the size ${held}, and ${right} are held`);
 }
 
 /** Whenever a stream is looked at and goes on, and when an answer in one piece is asked for. */
@@ -98,44 +102,58 @@ export function checkCovered(world: World, { audit }: Ledger, hold: number, used
   throw world.fail(violated("I14", `${hold} goes on with ${used} pico, and ${amount} credits are held`));
 }
 
-/** At each capture and release. */
-export function checkResolution(
-  { kind, hold }: Resolution,
-  answered: Outcome["code"],
-  right: Outcome["code"],
-): void {
-  if (answered === right) return;
-  const what = `${kind} of ${hold} was answered "${answered}" instead of "${right}"`;
-  throw violated(right === "done" ? "I13" : "I6", what);
-}
-
-/** After each operation: what it touched, in the ledger and in the audit. */
-export function checkSums(
-  books: MemoryLedger,
+/** Each stored step, after the audit has carried out its operation: the row has the totals and the amounts of the audit. */
+export function checkStep(
   audit: Audit,
-  account: number,
-  spender?: number,
-  loss = 0n,
+  operation: Operation,
+  step: Step,
+  { loss, hold }: { readonly loss: bigint; readonly hold: AuditedHold | undefined },
 ): void {
-  const booked = books.account(idOf(account));
-  const right = audit.account(account);
-  if (booked.credited !== right.deposited || booked.debited !== right.charged) {
-    const sums = `${booked.credited} - ${booked.debited} instead of ${right.deposited} - ${right.charged}`;
+  const account = numberOf(step.accountId);
+  const { deposited, charged, held } = audit.account(account);
+  if (step.credited !== deposited || step.debited !== charged) {
+    const sums = `${step.credited} - ${step.debited} instead of ${deposited} - ${charged}`;
     throw violated("I2", `account ${account} has ${sums}`);
   }
-  if (booked.held !== right.held) {
-    throw violated("I5", `account ${account} holds ${booked.held} instead of ${right.held}`);
+  if (step.held !== held) throw violated("I5", `account ${account} holds ${step.held} instead of ${held}`);
+  if (step.kind === "deposit" || step.kind === "refund") checkCredit(audit, operation);
+  if (hold !== undefined) checkStepOfHold(step, hold, loss);
+}
+
+/** A payment counts only if it was reported so. */
+function checkCredit(audit: Audit, operation: Operation): void {
+  if (operation.kind !== "deposit" && operation.kind !== "refund") return;
+  if (audit.mayCredit(operation)) return;
+  throw violated("I2", `${operation.kind} ${operation.id} counts, and was not reported so`);
+}
+
+function checkStepOfHold(step: Step, hold: AuditedHold, loss: bigint): void {
+  const { kind, charge, cost } = step;
+  const booked = kind === "capture" ? hold.cost : loss;
+  if (cost !== booked) throw violated("I1", `${kind} of ${hold.id} books ${cost} pico instead of ${booked}`);
+  if (cost > 0n) {
+    const { provider } = present(hold.attempts[kind === "next" ? step.attempt - 2 : step.attempt - 1]);
+    if (step.billedBy !== provider) {
+      throw violated("I1", `${kind} of ${hold.id} books a cost of ${provider} to ${step.billedBy}`);
+    }
   }
-  if (loss !== 0n) throw violated("I1", `a loss of ${loss} pico was booked that is none`);
-  if (spender === undefined) return;
-  const budget = present(findBudget(booked, idOf(spender)));
-  const { used, held } = budget.totals.get(budget.window) ?? { used: 0n, held: 0n };
-  const { window: rightWindow } = audit.spender(spender);
-  if (held !== rightWindow.held || used !== rightWindow.used) {
+  const right = kind === "capture" ? hold.charge : 0n;
+  if (charge !== right) throw violated("I2", `${kind} of ${hold.id} charges ${charge} instead of ${right}`);
+  const [budget] = step.budgets;
+  if (budget === undefined) return;
+  const { used, held } = budget;
+  const { window } = hold;
+  if (held !== window.held || used !== window.used) {
     const numbers = `used ${used}, held ${held}`;
-    const rightNumbers = `used ${rightWindow.used}, held ${rightWindow.held}`;
-    throw violated("I5", `the window of key ${spender} says ${numbers} instead of ${rightNumbers}`);
+    const rightNumbers = `used ${window.used}, held ${window.held}`;
+    throw violated("I5", `the window of ${hold.id} has ${numbers} instead of ${rightNumbers}`);
   }
+}
+
+/** When billing has answered a report of a payment. */
+export function checkReport(audit: Audit, id: number, status: DepositStatus): void {
+  if (audit.hasCredited(id, status)) return;
+  throw violated("I2", `deposit ${id} has the answered status ${status}, and the ledger has another one`);
 }
 
 /** When a request goes to a provider. */
@@ -159,15 +177,9 @@ export function checkFallBack(
   );
 }
 
-/** When the mirror refuses a place. @param since when the account was last forgotten, or as long as the mirror remembers */
-export function checkMirrored(
-  ledger: Ledger,
-  place: Pick<Place, "hold" | "account" | "spender" | "credits">,
-  since: number,
-  now: number,
-): void {
-  if (ledger.past.wasRefusable(place, since)) return;
-  const { fields } = ledger.audit.spender(place.spender);
-  if (!fields.active || (fields.expiresAt !== undefined && fields.expiresAt <= now)) return;
-  throw violated("I10", `the mirror refused place ${place.hold} of ${place.credits} by key ${place.spender}`);
+/** When a writer refuses a place without a statement, by an account that it has read within the last second. */
+export function checkFromMemory(ledger: Ledger, place: Place, beganAt: number): void {
+  const isNew = (ledger.audit.holds.get(place.hold)?.reservedAt ?? beganAt) >= beganAt;
+  if (isNew && ledger.past.wasRefusable(place, beganAt - CONFIRMED_FOR_MS)) return;
+  throw violated("I10", `memory refused place ${place.hold} of ${place.credits} by key ${place.spender}`);
 }

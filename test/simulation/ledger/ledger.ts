@@ -1,63 +1,52 @@
-// Ledger owns PostgreSQL as billing uses it: a commit survives each fault. `@gr/ledger` decides, and the tests of billing hold
-// it equal to the real SQL. The audit receives each commit and decides anew.
+// Ledger owns the view of a history on the ledger of steps: its audit receives each commit and decides anew, and judges each
+// answer of a writer by the books at the moment that the answer is about.
+import { encodeSteps, readStep } from "@gr/billing/simulated";
 import {
-  type DepositEntry,
-  findHold,
-  type Hold,
-  type KeptAmounts,
+  decide,
+  type Facts,
   type Operation as LedgerOperation,
   type Outcome as LedgerOutcome,
+  newAccount,
+  type Step,
 } from "@gr/ledger";
-import { MemoryLedger } from "@gr/ledger-model";
-import type { DepositStatus } from "@gr/proto/billing";
 import { Audit, type AuditedHold, present } from "../books/audit.ts";
-import { checkResolution, checkSaid, checkSums, checkVerdict, violated } from "../books/invariants.ts";
+import { checkFromMemory, checkSaid, checkStep, checkVerdict, violated } from "../books/invariants.ts";
+import { judge, type Verdict } from "../books/judge.ts";
 import { PastStates } from "../books/past-states.ts";
 import type { World } from "../world/world.ts";
-import { idOf } from "./ids.ts";
-import type { LeasedHold, LedgerJournal } from "./ledger-journal.ts";
-import { definitionOf, ledgerClaim, ledgerOperation } from "./ledger-operation.ts";
-import type {
-  Claim,
-  Extend,
-  Next,
-  Operation,
-  Outcome,
-  Place,
-  Resolution,
-  Service,
-  Settlement,
-  SpenderFields,
-} from "./operation.ts";
+import { type CommitAudit, Database } from "./database.ts";
+import { idOf, numberOf } from "./ids.ts";
+import { knownOperation } from "./known-operation.ts";
+import type { Operation, Outcome, Place, Resolution, Service, SpenderFields } from "./operation.ts";
+import type { StatementJournal } from "./statement-journal.ts";
+import { rowsOf, type TableStep } from "./step-tables.ts";
+import type { AnswerAudit, Batch, Watched } from "./writer-watch.ts";
 
 /** Requests to free models that an account may make a day. */
 export const FREE_LIMIT = 2;
 
-export class Ledger {
-  readonly books = new MemoryLedger(FREE_LIMIT);
+export class Ledger implements CommitAudit, AnswerAudit {
   readonly audit: Audit;
   readonly past: PastStates;
+  readonly database: Database;
   /** In the order of their places. */
-  readonly open = new Map<number, Place>();
+  readonly open = new Map<number, AuditedHold>();
+  /** Processes of billing. */
+  billing: readonly { readonly skew: number }[] = [];
   readonly #world: World;
-  readonly #journal: LedgerJournal | undefined;
 
+  /** @param gifts credits of each account at the beginning */
   constructor(
     world: World,
-    accounts: number,
+    gifts: readonly bigint[],
     spenders: readonly { account: number; fields: SpenderFields }[],
-    journal?: LedgerJournal,
+    journal?: StatementJournal,
   ) {
     this.#world = world;
-    this.#journal = journal;
-    this.audit = new Audit(accounts, spenders, FREE_LIMIT);
+    this.audit = new Audit(gifts.length, spenders, FREE_LIMIT);
     this.past = new PastStates(world, this.audit);
-    for (let account = 0; account < accounts; account += 1) {
-      this.#decide({ kind: "open", accountId: idOf(account) });
-    }
-    for (const [index, { account, fields }] of spenders.entries()) {
-      this.#decide({ kind: "budget", accountId: idOf(account), definition: definitionOf(index, fields, 0n) });
-    }
+    this.database = new Database(world, this, journal);
+    this.#seed(gifts, spenders);
   }
 
   /** By PostgreSQL's clock, which a fail-over may set back. */
@@ -65,272 +54,287 @@ export class Ledger {
     return this.#world.now - this.#world.postgresLag;
   }
 
-  /** One transaction. @throws Violation */
-  commit(operations: readonly Operation[]): LedgerOutcome[] {
-    const outcomes = operations.map((operation) => this.#apply(operation));
-    if (operations.length > 0) {
-      this.#journal?.add(this.time, { kind: "commit", operations, outcomes });
-    }
-    return outcomes;
-  }
-
-  #decide(operation: LedgerOperation): LedgerOutcome {
-    return this.books.decide(operation, this.time);
-  }
-
-  /** The answer of the books, before the audit has judged it. */
-  #answer(operation: Operation): LedgerOutcome {
-    const place = operation.kind === "place" ? operation : this.audit.holds.get(operation.hold)?.place;
-    return this.#decide(ledgerOperation(operation, place?.account ?? 0));
-  }
-
-  #bookedHold(hold: number, account: number): Hold {
-    return present(findHold(this.books.account(idOf(account)), idOf(hold)));
-  }
-
-  #apply(operation: Operation): LedgerOutcome {
-    switch (operation.kind) {
-      case "place":
-        return this.#place(operation);
-      case "extend":
-        return this.#extend(operation);
-      case "next":
-        return this.#next(operation);
-      default:
-        return this.#resolve(operation);
-    }
-  }
-
-  #place(place: Place): LedgerOutcome {
-    const { audit, time } = this;
-    const repeated = audit.holds.has(place.hold);
-    const verdict = repeated ? undefined : audit.judge(place, time);
-    const outcome = this.#answer(place);
-    const code = wordOf(outcome);
-    if (this.#world.tracing) {
-      const { hold, spender, credits } = place;
-      this.#world.note(`ledger: place ${hold} of ${credits} by key ${spender}: ${code}`);
-    }
-    if (verdict === undefined) this.#world.count("places repeated");
-    else checkVerdict(place, code, verdict);
-    if (verdict === "done") this.#book(place);
-    if (code === "done") checkSaid(place, outcome.held, audit);
-    checkSums(this.books, audit, place.account, place.spender);
-    return outcome;
-  }
-
-  #book(place: Place): void {
-    const { audit, time } = this;
-    this.#world.count("holds placed");
-    const earlier = place.claim === undefined ? undefined : audit.claims.get(place.claim.key);
-    if (earlier !== undefined) {
-      this.#world.count(earlier.state === "released" ? "claims: free again" : "claims: over after a day");
-    }
-    if (audit.placed(place, time, this.#world.now)) this.#world.count("windows begun");
-    const { credits, most = credits } = place;
-    if (most > credits) {
-      const amount = present(audit.holds.get(place.hold)).amount;
-      this.#world.count(amount === most ? "holds of the whole maximum" : "holds of what there is");
-    }
-    this.open.set(place.hold, place);
-    this.past.remember(place.account);
-  }
-
-  #extend(extend: Extend): LedgerOutcome {
-    const { audit, time } = this;
-    const { hold: id, credits } = extend;
-    const hold = audit.holds.get(id);
-    const verdict = audit.judgeExtension(extend, time);
-    const outcome = this.#answer(extend);
-    const code = wordOf(outcome);
-    if (this.#world.tracing) this.#world.note(`ledger: extend ${id} to ${credits}: ${code}`);
-    checkVerdict(extend, code, verdict);
-    if (hold === undefined) return outcome;
-    const { account, spender } = hold.place;
-    this.#countExtension(extend, hold, verdict);
-    if (verdict === "done") {
-      audit.extended(extend);
-      this.past.remember(account);
-      checkSaid(extend, outcome.held, audit);
-    } else hold.refusedCredits = credits;
-    checkSums(this.books, audit, account, spender);
-    return outcome;
-  }
-
-  #countExtension(
-    { credits, deadlineAt }: Extend,
-    { amount, window, place, deadlineAt: before }: AuditedHold,
-    verdict: Outcome["code"],
+  /** The first steps of each account. */
+  #seed(
+    gifts: readonly bigint[],
+    spenders: readonly { account: number; fields: SpenderFields }[],
   ): void {
-    const world = this.#world;
-    if (verdict === "already resolved") world.count("extensions that came too late");
-    else if (verdict !== "done") world.count("extensions refused");
-    else if (credits > amount) world.count("holds extended");
-    else world.count(deadlineAt > before ? "holds renewed" : "extensions repeated");
-    if (window !== this.audit.spender(place.spender).window) {
-      world.count("extensions in a window that had ended");
-    }
-  }
-
-  #next(next: Next): LedgerOutcome {
-    const { audit, books } = this;
-    const { hold: id, attempt, provider, cost } = next;
-    const verdict = audit.judgeNext(next);
-    const { lost } = books;
-    const outcome = this.#answer(next);
-    const code = wordOf(outcome);
-    if (this.#world.tracing) {
-      this.#world.note(
-        `ledger: attempt ${attempt} of ${id} by ${provider}, the one before cost ${cost}: ${code}`,
+    const { database, audit } = this;
+    for (const [account, credits] of gifts.entries()) {
+      const accountId = idOf(account);
+      const operations: Exclude<LedgerOperation, { kind: "keep" }>[] = [
+        { kind: "open", accountId },
+        ...spenders.flatMap((spender, index) =>
+          spender.account === account
+            ? [{ kind: "budget" as const, accountId, definition: definitionOf(index, spender.fields) }]
+            : [],
+        ),
+        { kind: "adjustment", accountId, id: idOf(FIRST_GIFT + account), credits },
+      ];
+      const facts: Facts = { absentHolds: new Set(), claims: new Map() };
+      const decision = decide(
+        new Map([[accountId, newAccount(accountId)]]),
+        operations,
+        new Map([[accountId, facts]]),
+        { now: this.#world.now - FIRST_STEPS_AGO_MS, freeLimit: FREE_LIMIT },
       );
-    }
-    checkVerdict(next, code, verdict);
-    const hold = audit.holds.get(id);
-    if (hold === undefined) return outcome;
-    const begun = hold.attempts.length;
-    const loss = audit.nextAttempt(next);
-    if (hold.attempts.length > begun) {
-      this.#world.count(cost > 0n ? "attempts that cost us" : "attempts that failed for nothing");
-    } else if (loss > 0n) this.#world.count("costs booked as late, of an earlier attempt");
-    checkSums(books, audit, hold.place.account, hold.place.spender, books.lost - lost - loss);
-    return outcome;
-  }
-
-  #resolve(operation: Resolution): LedgerOutcome {
-    const { books, audit } = this;
-    const before = audit.holds.get(operation.hold);
-    this.#countResolution(operation, before);
-    const { lost } = books;
-    const outcome = this.#answer(operation);
-    const code = wordOf(outcome);
-    if (this.#world.tracing) {
-      const { kind, hold, cost } = operation;
-      const amount = operation.kind === "capture" ? ` of ${operation.credits}` : "";
-      this.#world.note(`ledger: ${kind} ${hold}${amount}, cost ${cost}: ${code}`);
-    }
-    const { verdict, loss } = audit.resolved(operation, this.#world.now);
-    checkResolution(operation, code, verdict);
-    if (before === undefined) return outcome;
-    this.past.remember(before.place.account);
-    checkSums(books, audit, before.place.account, before.place.spender, books.lost - lost - loss);
-    if (before.state !== "open") this.open.delete(operation.hold);
-    return outcome;
-  }
-
-  #countResolution(operation: Resolution, hold: AuditedHold | undefined): void {
-    const world = this.#world;
-    if (hold === undefined) return;
-    if (hold.state === "open") {
-      if (operation.kind !== "capture") {
-        if (operation.cost > 0n) world.count("costs booked as failed");
-        return;
+      if (!("steps" in decision)) throw new Error("The first steps of an account need facts.");
+      const rows = rowsOf([encodeSteps(decision.steps, 0)]);
+      const first = database.steps.begin(rows);
+      database.steps.commit(first);
+      database.journal?.first.set(first.tx, decision.steps);
+      for (const operation of operations) {
+        if (operation.kind !== "open") audit.carryOut(knownOperation(operation), 0, this.#world.now);
       }
-      if (hold.attempts.length > 1) world.count("charges of a later attempt");
-      if (operation.credits > hold.amount) {
-        throw violated(
-          "I14",
-          `${operation.hold} is captured with ${operation.credits}, above its hold of ${hold.amount}`,
+      Object.assign(audit.account(account), {
+        seq: decision.steps.length,
+        at: present(decision.steps.at(-1)).at,
+      });
+      this.past.remember(account);
+    }
+  }
+
+  stored(batch: Batch, rows: readonly TableStep[]): void {
+    for (const [accountId, own] of Map.groupBy(rows, ({ account_id: id }) => id)) {
+      this.#storedOf(batch, accountId, own.map(readStep));
+    }
+  }
+
+  /** The writer has decided all operations of the account in order; each step is of one of them. */
+  #storedOf(batch: Batch, accountId: string, steps: readonly Step[]): void {
+    const own = batch.watched.filter((each) => each.accountId === accountId);
+    let next = 0;
+    for (const [index, watched] of own.entries()) {
+      const step = steps[next];
+      const at = this.#timeOf(batch, accountId, step ?? present(steps.at(-1)));
+      const verdict = judge(this.audit, watched.operation, at);
+      watched.expected = [verdict];
+      if (step === undefined || !isOf(step, watched.operation, verdict)) continue;
+      if (verdict.step === undefined) {
+        // The step of a later operation looks alike.
+        if (own.slice(index + 1).some((later) => isOf(step, later.operation, judge(this.audit, later.operation, at)))) {
+          continue;
+        }
+        checkVerdict(watched.operation, "done", verdict.code);
+        throw violated("I2", `${watched.operation.kind} has changed account ${accountId} without a reason`);
+      }
+      this.#carryOut(watched, step, verdict);
+      next += 1;
+    }
+    if (next < steps.length) {
+      const { kind, id, seq } = present(steps[next]);
+      throw violated("I2", `step ${seq} of account ${accountId}, ${kind} ${id}, is of no operation`);
+    }
+  }
+
+  /** The time of an account never falls, and is one that its writer has read. */
+  #timeOf({ times }: Batch, accountId: string, { at, seq }: Step): number {
+    const { at: before } = this.audit.account(numberOf(accountId));
+    if (at === before || (at > before && times.has(at))) return at;
+    throw violated("I19", `step ${seq} of account ${accountId} has the time ${at} after ${before}`);
+  }
+
+  #carryOut(watched: Watched, step: Step, verdict: Verdict): void {
+    const { audit } = this;
+    const { operation } = watched;
+    const { now } = this.#world;
+    const account = audit.account(numberOf(step.accountId));
+    if (step.seq !== account.seq + 1) {
+      throw violated("I2", `step ${step.seq} of ${step.accountId} follows step ${account.seq}`);
+    }
+    Object.assign(account, { seq: step.seq, at: step.at });
+    this.#countBefore(operation, verdict);
+    const windows = audit.spenders.map(({ window }) => window);
+    const loss = audit.carryOut(operation, step.at, now);
+    if (operation.kind === "place" && audit.spenders.some(({ window }, index) => window !== windows[index])) {
+      this.#world.count("windows begun");
+    }
+    const hold = "hold" in operation ? audit.holds.get(operation.hold) : undefined;
+    if (operation.kind === "place" && hold !== undefined) this.open.set(hold.id, hold);
+    if (hold !== undefined && hold.state !== "open") this.open.delete(hold.id);
+    this.#countAfter(operation, verdict);
+    checkStep(audit, operation, step, { loss, hold });
+    this.past.remember(numberOf(step.accountId));
+    const isSized = (operation.kind === "place" || operation.kind === "extend") && operation.most !== undefined;
+    watched.expected = [{ ...verdict, held: isSized ? hold?.amount : undefined }];
+    watched.isStored = true;
+    if (this.#world.tracing) this.#note(watched, verdict.code);
+  }
+
+  confirmed({ watched, times }: Batch, accountId: string): void {
+    const { at } = this.audit.account(numberOf(accountId));
+    for (const each of watched) {
+      if (each.accountId !== accountId || each.isStored) continue;
+      each.expected = Array.from(times, (time) => judge(this.audit, each.operation, Math.max(time, at)));
+    }
+  }
+
+  answered(batch: Batch, outcomes: readonly LedgerOutcome[]): void {
+    for (const [index, watched] of batch.watched.entries()) this.#check(batch, watched, present(outcomes[index]));
+  }
+
+  #check(batch: Batch, watched: Watched, outcome: LedgerOutcome): void {
+    const { operation, expected, isStored } = watched;
+    const code = wordOf(outcome);
+    if (!isStored) this.#countSilent(operation, code);
+    if (this.#world.tracing && !isStored) this.#note(watched, code);
+    const right = expected.find((verdict) => verdict.code === code);
+    if (right === undefined) {
+      const isHopeless = operation.kind === "place" && (code === "balance" || code === "cap");
+      if (batch.isFromMemory && isHopeless) {
+        this.#world.count("refused from memory");
+        return checkFromMemory(this, operation, batch.beganAt);
+      }
+      return checkVerdict(operation, code, present(expected[0]).code);
+    }
+    if (right.step !== undefined && !isStored) {
+      throw violated("I2", `${operation.kind} was answered "${code}", and nothing is stored`);
+    }
+    if (code === "claim finished") {
+      const earlier = numberOf(outcome.earlierHoldId ?? "");
+      if (earlier !== right.earlier) throw violated("I8", `the answer of ${earlier} is given, not of ${right.earlier}`);
+    }
+    if (operation.kind === "place" || operation.kind === "extend") checkSaid(operation, outcome.held, right.held);
+    if (operation.kind === "extend" && code !== "done") this.#refusedExtension(operation.hold, operation.credits);
+  }
+
+  #refusedExtension(hold: number, credits: bigint): void {
+    const known = this.audit.holds.get(hold);
+    if (known !== undefined) known.refusedCredits = credits;
+  }
+
+  #note({ operation }: Watched, code: string): void {
+    const subject = "hold" in operation ? operation.hold : "id" in operation ? operation.id : operation.spender;
+    const amount = "credits" in operation ? ` of ${operation.credits}` : "";
+    this.#world.note(`ledger: ${operation.kind} ${subject}${amount}: ${code}`);
+  }
+
+  #countBefore(operation: Operation, { step }: Verdict): void {
+    const world = this.#world;
+    const { audit } = this;
+    switch (operation.kind) {
+      case "place": {
+        world.count("holds placed");
+        const earlier = operation.claim && audit.claims.get(operation.claim.key);
+        if (earlier === undefined) return;
+        return world.count(
+          earlier.state === "released" ? "claims: free again" : "claims: over after a day",
         );
       }
-      if (operation.credits === 0n) world.count("charges of nothing");
-      if (hold.window !== this.audit.spender(hold.place.spender).window) {
-        world.count("charges in a window that had ended");
+      case "extend": {
+        const hold = present(audit.holds.get(operation.hold));
+        world.count(operation.credits > hold.amount ? "holds extended" : "holds renewed");
+        return this.#countWindow(hold, "extensions in a window that had ended");
       }
-      return;
+      case "next":
+        if (step === "late") return world.count("costs booked as late, of an earlier attempt");
+        return world.count(operation.cost > 0n ? "attempts that cost us" : "attempts that failed for nothing");
+      case "capture":
+      case "release":
+      case "abandon":
+        return this.#countEnd(operation, present(audit.holds.get(operation.hold)), step);
+      default:
+        return undefined;
     }
-    const { booked } = present(hold.attempts.at(-1));
-    if (operation.cost > booked) {
+  }
+
+  #countWindow({ window, place }: AuditedHold, name: Parameters<World["count"]>[0]): void {
+    if (window !== this.audit.spender(place.spender).window) this.#world.count(name);
+  }
+
+  #countEnd(operation: Resolution, hold: AuditedHold, step: Verdict["step"]): void {
+    const world = this.#world;
+    if (step === "late") {
+      const { booked } = present(hold.attempts.at(-1));
       world.count("costs booked as late");
       if (booked > hold.cost) world.count("second late bills booked");
+      if (operation.kind === "capture") this.#countCaptureAfterEnd(hold);
+      return;
     }
-    if (operation.kind === "capture") {
-      world.count(hold.state === "captured" ? "captures repeated" : "captures after a release");
+    if (operation.kind !== "capture") {
+      if (operation.cost > 0n) world.count("costs booked as failed");
+      return;
+    }
+    if (hold.attempts.length > 1) world.count("charges of a later attempt");
+    if (operation.credits > hold.amount) {
+      throw violated(
+        "I14",
+        `${operation.hold} is captured with ${operation.credits}, above its hold of ${hold.amount}`,
+      );
+    }
+    if (operation.credits === 0n) world.count("charges of nothing");
+    this.#countWindow(hold, "charges in a window that had ended");
+  }
+
+  #countCaptureAfterEnd({ state }: AuditedHold): void {
+    this.#world.count(state === "captured" ? "captures repeated" : "captures after a release");
+  }
+
+  #countAfter(operation: Operation, { step }: Verdict): void {
+    if (operation.kind !== "place" || step !== "place") return;
+    const { hold, credits, most = credits } = operation;
+    if (most <= credits) return;
+    const { amount } = present(this.audit.holds.get(hold));
+    this.#world.count(amount === most ? "holds of the whole maximum" : "holds of what there is");
+  }
+
+  #countSilent(operation: Operation, code: Outcome["code"]): void {
+    const world = this.#world;
+    const hold = "hold" in operation ? this.audit.holds.get(operation.hold) : undefined;
+    if (hold === undefined) return;
+    if (operation.kind === "place") world.count("places repeated");
+    if (operation.kind === "capture" && hold.state !== "open") this.#countCaptureAfterEnd(hold);
+    if (operation.kind !== "extend") return;
+    if (code === "already resolved") world.count("extensions that came too late");
+    else if (code === "done") world.count("extensions repeated");
+    else {
+      world.count("extensions refused");
+      this.#countWindow(hold, "extensions in a window that had ended");
     }
   }
 
-  /** @returns false when the hold is not open, is being resolved, or has no claim any more */
-  keepAnswer(hold: number, settlement: Settlement): boolean {
-    const account = this.audit.holds.get(hold)?.place.account;
-    const amounts = { charge: settlement.credits, cost: settlement.cost };
-    const kept = account !== undefined && this.books.keep(idOf(account), idOf(hold), amounts, this.time);
-    if (kept) this.audit.kept.add(hold);
-    if (this.#world.tracing) this.#world.note(`ledger: answer of ${hold} is ${kept ? "" : "not "}kept`);
-    this.#journal?.add(this.time, { kind: "keep answer", hold, settlement, kept });
-    return kept;
-  }
-
-  readAnswer(account: number, hold: number): Settlement | undefined {
-    const answer = settlementOf(this.books.keptAmounts(idOf(account), idOf(hold), this.time));
-    this.#journal?.add(this.time, { kind: "read answer", account, hold, answer });
-    return answer;
-  }
-
-  judgeClaim(account: number, spender: number, claim: Claim): LedgerOutcome {
-    const asked = { budgetId: idOf(spender), claim: ledgerClaim(claim) };
-    const outcome = this.books.judgeClaim(idOf(account), asked, this.time);
-    this.#journal?.add(this.time, { kind: "judge claim", account, spender, claim, outcome });
-    return outcome;
-  }
-
+  /** Whether a resolver may find a hold at one of the billing processes. */
   anyExpired(service: Service): boolean {
-    return this.#expired(service).length > 0;
-  }
-
-  #expired(service: Service): Place[] {
-    return [...this.open.values()].filter((place) => {
-      if (place.service !== service) return false;
-      const { deadlineAt, leasedUntil } = this.#bookedHold(place.hold, place.account);
-      return deadlineAt <= this.time && leasedUntil <= this.time;
-    });
-  }
-
-  leaseExpired(service: Service, leaseMs: number): LeasedHold[] {
-    const leased: LeasedHold[] = [];
-    for (const { hold, account } of this.#expired(service)) {
-      const { tag, deadlineAt, kept } = this.#bookedHold(hold, account);
-      const until = this.time + leaseMs;
-      this.#decide({ kind: "lease", accountId: idOf(account), holdId: idOf(hold), until });
-      present(this.audit.holds.get(hold)).leased = true;
-      leased.push({ hold, provider: tag.provider, deadlineAt, kept: settlementOf(kept) });
+    const at = this.#world.now + Math.max(...this.billing.map(({ skew }) => skew));
+    for (const { place, deadlineAt, leasedUntil } of this.open.values()) {
+      if (place.service === service && deadlineAt <= at && leasedUntil <= at) return true;
     }
-    this.#journal?.add(this.time, { kind: "lease", service, leaseMs, leased });
-    return leased;
-  }
-
-  /** @returns false if a newer revision is stored */
-  putSpender(index: number, fields: SpenderFields, revision: bigint): boolean {
-    const { account } = this.audit.spender(index);
-    const definition = definitionOf(index, fields, revision);
-    const { code } = this.#decide({ kind: "budget", accountId: idOf(account), definition });
-    if (code !== "done") return false;
-    this.#journal?.add(this.time, { kind: "put spender", index, fields });
-    this.audit.putSpender(index, fields);
-    this.past.remember(account);
-    return true;
-  }
-
-  /** @param entry step of this status, as billing has decided */
-  putDeposit(id: number, account: number, credits: bigint, status: DepositStatus, entry: DepositEntry): void {
-    this.#journal?.add(this.time, { kind: "put deposit", id, account, credits, status });
-    if (this.audit.deposit(id, account, credits, status)) this.#world.count("deposits repeated");
-    if (entry !== null) this.#credit(entry, id, account, entry === "deposit" ? credits : -credits);
-    checkSums(this.books, this.audit, account);
-  }
-
-  putAdjustment(id: number, account: number, credits: bigint): void {
-    this.#journal?.add(this.time, { kind: "put adjustment", id, account, credits });
-    if (this.audit.adjust(id, account, credits)) this.#credit("adjustment", id, account, credits);
-    checkSums(this.books, this.audit, account);
-  }
-
-  #credit(kind: "deposit" | "refund" | "adjustment", id: number, account: number, credits: bigint): void {
-    this.#decide({ kind, accountId: idOf(account), id: idOf(id), credits });
-    this.past.remember(account);
+    return false;
   }
 }
 
-function settlementOf(kept: KeptAmounts | undefined): Settlement | undefined {
-  return kept && { credits: kept.charge, cost: kept.cost };
+/** Ids of the credits at the beginning. */
+const FIRST_GIFT = 1_000_000;
+/** Before the history begins, and longer than a clock of ours is wrong. */
+const FIRST_STEPS_AGO_MS = 60_000;
+
+function definitionOf(index: number, { cap, period, expiresAt, active }: SpenderFields) {
+  return {
+    ...{ id: idOf(index), parentId: null, level: "key" as const, name: `key ${index}` },
+    ...{ limit: cap ?? null, period, expiresAt: expiresAt ?? null, active, createdAt: 0, revision: 0n },
+  };
+}
+
+/** Whether the step can be that of the operation. */
+function isOf(step: Step, operation: Operation, verdict: Verdict): boolean {
+  if (step.kind !== (verdict.step ?? operation.kind)) return false;
+  switch (operation.kind) {
+    case "budget":
+      return numberOf(step.id) === operation.spender;
+    case "deposit":
+    case "refund":
+    case "adjustment":
+      return numberOf(step.id) === operation.id;
+    case "extend":
+      return numberOf(step.id) === operation.hold && (step.deadlineAt ?? 0) >= operation.deadlineAt;
+    case "next":
+      return (
+        numberOf(step.id) === operation.hold &&
+        step.attempt === (step.kind === "late" ? operation.attempt - 1 : operation.attempt)
+      );
+    default:
+      return numberOf(step.id) === operation.hold;
+  }
 }
 
 /** Words of the audit for each code, without and with open holds as the reason. */
@@ -346,6 +350,8 @@ const WORDS: Partial<Record<LedgerOutcome["code"], readonly [Outcome["code"], Ou
   claim_in_progress: ["claim in progress", "claim in progress"],
   claim_mismatch: ["claim mismatch", "claim mismatch"],
   claim_finished: ["claim finished", "claim finished"],
+  leased: ["leased", "leased"],
+  stale_revision: ["stale revision", "stale revision"],
 };
 
 function wordOf({ code, refusal }: LedgerOutcome): Outcome["code"] {

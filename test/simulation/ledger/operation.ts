@@ -1,4 +1,4 @@
-// Operations on holds in the terms of a history: accounts, keys and holds are numbers.
+// Operations on accounts in the terms of a history: accounts, keys and holds are numbers.
 import type { Period } from "@gr/ledger";
 
 export type Service = "text" | "media";
@@ -64,16 +64,41 @@ export interface Next {
   readonly deadlineAt: number;
 }
 
+/** Assigns an overdue hold to a resolver. */
+export interface Lease {
+  readonly kind: "lease";
+  readonly hold: number;
+  readonly until: number;
+}
+
+/** Stores an answer before its capture. */
+export interface Keep {
+  readonly kind: "keep";
+  readonly hold: number;
+}
+
+/** Changes the credit of an account. */
+export interface Credit {
+  readonly kind: "deposit" | "refund" | "adjustment";
+  readonly id: number;
+  readonly account: number;
+  readonly credits: bigint;
+}
+
+/** Creates or changes a key. */
+export interface PutKey {
+  readonly kind: "budget";
+  readonly spender: number;
+  readonly account: number;
+  readonly fields: SpenderFields;
+  readonly revision: bigint;
+}
+
 /** What ends a hold. */
 export type Resolution = Capture | Release;
 
-export type Operation = Place | Extend | Next | Resolution;
-
-/** What an open hold is to be captured with, as kept with its answer. */
-export interface Settlement {
-  readonly credits: bigint;
-  readonly cost: bigint;
-}
+export type HoldOperation = Place | Extend | Next | Resolution | Lease | Keep;
+export type Operation = HoldOperation | Credit | PutKey;
 
 /** Why a place or an extension was refused; each is a row of the error table. */
 export type Refusal =
@@ -88,7 +113,14 @@ export type Refusal =
   | "claim mismatch";
 
 export interface Outcome {
-  readonly code: "done" | "already resolved" | "unknown hold" | "claim finished" | Refusal;
+  readonly code:
+    | "done"
+    | "already resolved"
+    | "unknown hold"
+    | "claim finished"
+    | "leased"
+    | "stale revision"
+    | Refusal;
 }
 
 export interface SpenderFields {

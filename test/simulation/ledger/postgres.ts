@@ -1,40 +1,88 @@
-// Statements on their way to PostgreSQL and back. The server may be away, and a statement or the news of its end may be lost:
+// Statements on their way to PostgreSQL and back. The server may be away, and a statement or its answer may be lost:
 // then nobody knows whether it was carried out.
-
-import { timedCall } from "../world/network.ts";
 import type { Life } from "../world/process.ts";
+import { RPC_TIMEOUT_MS } from "../world/timing.ts";
 
-/** What pg rejects with when a connection breaks. */
-class ConnectionLost extends Error {
+/** Error of the driver when a connection breaks. */
+export class ConnectionLost extends Error {
   readonly code = "ECONNRESET";
+}
+
+/** The end of a statement that has reached the server: one of the three is called, once. */
+export interface Ending<Reply> {
+  answer(reply: Reply): void;
+  refuse(error: unknown): void;
+  /** The server has gone before the end. */
+  lose(): void;
+}
+
+/**
+ * @param execute runs when the statement reaches the server, also if its process has died meanwhile
+ * @param broke called when the connection is lost
+ */
+export function sendStatement<Reply>(
+  life: Life,
+  execute: (ending: Ending<Reply>) => void,
+  broke: () => void = () => undefined,
+): Promise<Reply> {
+  const { world } = life;
+  const error = (message: string) => {
+    broke();
+    return new ConnectionLost(message);
+  };
+  const call = life.wait<Reply>();
+  if (!life.acts()) return call.promise;
+  let hasEnded = false;
+  const end = (finish: () => void) => {
+    hasEnded = true;
+    world.after(1, finish);
+  };
+  const lose = () => {
+    const lost = error("the connection is lost");
+    end(() => call.fail(lost));
+  };
+  if (world.lost()) {
+    lose();
+    return call.promise;
+  }
+  world.after(world.random.between(1, 3), () => {
+    if (world.postgresAwayUntil > world.now) {
+      lose();
+      return;
+    }
+    execute({
+      answer: (reply) => {
+        if (!world.lost()) {
+          end(() => call.settle(reply));
+          return;
+        }
+        world.count("commits whose reply was lost");
+        lose();
+      },
+      refuse: (reason) => end(() => call.fail(reason)),
+      lose,
+    });
+    // Nearly all statements end at once, so the others alone have an event for it.
+    if (hasEnded) return;
+    world.after(RPC_TIMEOUT_MS, () => {
+      if (call.over || !life.alive) return;
+      world.count("calls that timed out");
+      call.fail(error("no answer"));
+    });
+  });
+  return call.promise;
 }
 
 /** One transaction, carried out at one moment. */
 export function runStatement<Reply>(life: Life, statement: () => Reply): Promise<Reply> {
-  const { world } = life;
-  const call = timedCall<Reply>(life, undefined, () => new ConnectionLost("no answer"));
-  if (!life.acts()) return call.promise;
-  const { random } = world;
-  const lost = () => call.fail(new ConnectionLost("the connection is lost"));
-  if (world.lost()) {
-    world.after(1, lost);
-    return call.promise;
-  }
-  world.after(random.between(1, 3), () => {
-    if (world.postgresAwayUntil > world.now) {
-      world.after(1, lost);
-      return;
-    }
+  return sendStatement<Reply>(life, ({ answer, refuse }) => {
     let reply: Reply;
     try {
       reply = statement();
     } catch (error) {
-      world.after(1, () => call.fail(error));
+      refuse(error);
       return;
     }
-    const unheard = world.lost();
-    if (unheard) world.count("commits whose reply was lost");
-    world.after(1, () => (unheard ? lost() : call.settle(reply)));
+    answer(reply);
   });
-  return call.promise;
 }

@@ -1,18 +1,15 @@
-// One process of the billing service: its real one, with its writer and its mirror, over stores that the history keeps. What
-// it has not committed dies with it; what it has committed stays, also when nobody hears of it.
+// One process of the billing service: its real one, over tables that the history keeps. Uncommitted work
+// dies with it; committed work stays, also if its answer is lost.
 import { create, type DescMethodUnary } from "@bufbuild/protobuf";
-import {
-  billingRpc,
-  forgettingAccounts,
-  forgettingAdjustments,
-  LedgerWriter,
-  MirroredWriter,
-  type SpendMirror,
-} from "@gr/billing/simulated";
+import { billingRpc, type ChainOptions, createStepLedger } from "@gr/billing/simulated";
 import { ServiceError } from "@gr/proto";
-import { BillingService } from "@gr/proto/billing";
-import type { ServiceClient } from "@gr/runtime";
-import { BillingStores, type BillingTables } from "../ledger/billing-stores.ts";
+import { BillingService, type DepositStatus } from "@gr/proto/billing";
+import type { Logger, ServiceClient } from "@gr/runtime";
+import { checkReport } from "../books/invariants.ts";
+import { numberOf } from "../ledger/ids.ts";
+import { FREE_LIMIT, type Ledger } from "../ledger/ledger.ts";
+import { poolOf } from "../ledger/session.ts";
+import { WriterWatch } from "../ledger/writer-watch.ts";
 import { answerLater, type Caller, callAny } from "../world/network.ts";
 import { type Life, Process } from "../world/process.ts";
 import type { World } from "../world/world.ts";
@@ -22,19 +19,23 @@ type Init = Record<string, unknown>;
 type Handler = (request: object, context: { readonly signal: AbortSignal }) => Promise<Init>;
 type Handlers = Readonly<Record<string, Handler>>;
 
-/** More spenders than a history has. */
-const MOST_SUSPECTS = 20;
+/** Bounds of the memory of a process. */
+type Memory = Pick<ChainOptions, "cacheBytes" | "stepsBetweenStates">;
+
 const NOTHING = () => undefined;
+const SILENT = { warn: NOTHING } as unknown as Logger;
+/** Most that a writer waits before it decides again. */
+const MOST_PAUSE_MS = 10;
 
 export class BillingProcess {
   readonly process: Process;
   readonly #world: World;
   #handlers: Handlers = {};
 
-  constructor(world: World, name: string, tables: BillingTables, mirrorOf: (life: Life) => SpendMirror) {
+  constructor(world: World, name: string, ledger: Ledger, memory: Memory) {
     this.#world = world;
     const begin = (life: Life) => {
-      this.#handlers = handlersOf(life, tables, mirrorOf(life));
+      this.#handlers = handlersOf(life, ledger, memory);
     };
     this.process = new Process(world, name, begin, () => world.count("crashes of billing"));
   }
@@ -64,39 +65,39 @@ export class BillingProcess {
   }
 }
 
-function handlersOf(life: Life, tables: BillingTables, mirror: SpendMirror): Handlers {
+function handlersOf(life: Life, ledger: Ledger, memory: Memory): Handlers {
   const { world } = life;
-  const stores = new BillingStores(life, tables);
-  const events = {
-    committed: NOTHING,
-    triedAgain: NOTHING,
-    refusedByMirror: NOTHING,
-    notMirrored: NOTHING,
-    ledgerVerified: NOTHING,
-    creditsUnreadable: NOTHING,
-    mayForget: NOTHING,
-    holdsSeen: NOTHING,
-  };
-  const writer = new MirroredWriter({
-    writer: new LedgerWriter({ post: stores.post }, events),
-    mirror,
-    readNumbers: stores.readNumbers,
-    events,
+  const { database } = ledger;
+  const watch = new WriterWatch(life, database, ledger);
+  const steps = createStepLedger({
+    pool: poolOf(life, database),
+    clock: life,
+    freeLimit: FREE_LIMIT,
+    log: SILENT,
+    events: { committed: NOTHING, triedAgain: NOTHING, refusedFromMemory: () => watch.refuseFromMemory() },
+    connect: (options) => watch.connect({ ...options, ...memory }),
     stopwatch: { now: () => world.now },
-    mostSuspects: MOST_SUSPECTS,
+    wait: () => life.sleep(world.random.between(1, MOST_PAUSE_MS)),
   });
-  const { impl } = billingRpc({
-    writer,
-    accounts: forgettingAccounts(stores.accounts, mirror),
-    adjustments: forgettingAdjustments(stores.adjustments, mirror),
-    answers: stores.answers,
-    judgeClaim: stores.judgeClaim,
-    checkSpender: () => Promise.reject(new Error("bodies are small here")),
-    holds: stores.holds,
-    verify: () => Promise.reject(new Error("nobody verifies here")),
-    events,
-  });
-  return impl as unknown as Handlers;
+  const { impl } = billingRpc({ ...steps, events: { ledgerVerified: NOTHING } });
+  const handlers = impl as unknown as Handlers;
+  return { ...handlers, putDeposit: reported(handlers["putDeposit"], ledger, world) };
+}
+
+/** An answered report of a payment is in the books. */
+function reported(handle: Handler | undefined, { audit }: Ledger, world: World): Handler {
+  return async (request, context) => {
+    const { depositId, status } = request as { depositId: string; status: DepositStatus };
+    const id = numberOf(depositId);
+    audit.reported(id, status);
+    const reply = await handle?.(request, context);
+    try {
+      checkReport(audit, id, status);
+    } catch (error) {
+      throw world.fail(error);
+    }
+    return reply ?? {};
+  };
 }
 
 /** Billing as another process reaches it: any of its processes takes a call. */

@@ -30,6 +30,7 @@ import {
   RENEW_HOLDS_MS,
   RESOLVE_INTERVAL_MS,
   SEARCH_PAUSES,
+  MOST_SKEW_MS,
 } from "../world/timing.ts";
 import { billingClient } from "./billing-process.ts";
 import { MediaDesk, type Removed } from "./media-desk.ts";
@@ -326,8 +327,8 @@ export class Router {
       world.count("answered from an earlier request");
       return { kind: "replayed", hold: earlier };
     }
-    const age = ledger.time - (ledger.audit.holds.get(earlier)?.placedAt ?? 0);
-    if (age >= CLAIM_LIFETIME_MS) world.count("kept answers that were over");
+    const age = world.now - (ledger.audit.holds.get(earlier)?.placedAt ?? 0);
+    if (age + MOST_SKEW_MS >= CLAIM_LIFETIME_MS) world.count("kept answers that were over");
     else if (requests[earlier]?.huge !== true) {
       throw world.fail(violated("I8", `${hold} repeats ${earlier}, whose answer was not kept`));
     }

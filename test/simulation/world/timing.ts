@@ -32,9 +32,11 @@ export const POLL_PAUSE_MS = 1_500;
 /** As long as in the contract: it is passed over, not lived through. */
 export const CLAIM_LIFETIME_MS = 86_400_000;
 
-/** As in production. */
-export const MIRROR_FRESH_MS = 1_000;
-export const REDIS_TIMEOUT_MS = 100;
+/** Time for which an account that was read refuses hopeless places without a statement, as in production. */
+export const CONFIRMED_FOR_MS = 1_000;
+
+/** Most that a clock of ours is wrong. */
+export const MOST_SKEW_MS = 2_000;
 
 /** When an upstream is not asked for a while, and for how long at first. A history has too few requests for failures in a row. */
 export const BREAKER = { failures: 1, pauseMs: 4_000 } as const;

@@ -11,6 +11,8 @@ export interface Weather {
   /** Probability that one is much slower than usual. */
   slowRate: number;
   duplicateRate: number;
+  /** Probability that a commit of steps takes long. */
+  lateCommitRate: number;
 }
 
 export class World {
@@ -18,7 +20,7 @@ export class World {
   readonly coverage: Coverage;
   readonly tracing: boolean;
   readonly trace: string[] = [];
-  readonly weather: Weather = { lossRate: 0, slowRate: 0, duplicateRate: 0 };
+  readonly weather: Weather = { lossRate: 0, slowRate: 0, duplicateRate: 0, lateCommitRate: 0 };
   now = 0;
   events = 0;
   /** The first thing that went wrong. */
@@ -108,6 +110,13 @@ export class World {
     const { random, weather } = this;
     if (weather.slowRate > 0 && random.next() < weather.slowRate) return random.between(50, 4_000);
     return 1 + random.below(4);
+  }
+
+  /** Milliseconds for which a transaction with steps has begun and is not committed. */
+  commitDelay(): number {
+    const { random, weather } = this;
+    if (weather.lateCommitRate === 0 || random.next() >= weather.lateCommitRate) return 0;
+    return random.between(5, 3_000);
   }
 
   lost(): boolean {

@@ -36,15 +36,10 @@ const OWNERS = "SELECT id, account_id FROM hold WHERE id = ANY ($1::uuid[]) AND 
 export const EARLIER_UPSTREAM_MODEL = `(
       SELECT CASE WHEN h.attempt = s.attempt THEN h.upstream_model ELSE '' END FROM hold h WHERE h.id = s.id)`;
 
-/**
- * Returns a page of ended holds, oldest first: account_id, id, placed_at. The arguments are parameters of the statement.
- * @param state null = both ends
- */
-export const earlierHolds = (account: string, since: string, after: string, limit: string, state: string) =>
-  `SELECT h.account_id, h.id, ${PLACED_AT} AS placed_at FROM hold h
-  WHERE h.state <> 'open' AND (${account}::uuid IS NULL OR h.account_id = ${account}) AND (${state}::hold_state IS NULL OR h.state = ${state})
-    AND (${since}::bigint IS NULL OR (${PLACED_AT}, h.id) > (${since}, ${after}::uuid))
-  ORDER BY 3, 2 LIMIT ${limit}`;
+const PAGE = `SELECT h.account_id AS "accountId", h.id AS "holdId", ${PLACED_AT} AS "placedAt" FROM hold h
+  WHERE h.state <> 'open' AND ($1::uuid IS NULL OR h.account_id = $1) AND ($2::hold_state IS NULL OR h.state = $2)
+    AND ($3::bigint IS NULL OR (${PLACED_AT}, h.id) > ($3, $4::uuid))
+  ORDER BY 3, 2 LIMIT $5`;
 
 const PLACED_AT_OF = `SELECT ${PLACED_AT} AS at FROM hold h WHERE h.id = $1 AND h.state <> 'open'`;
 
@@ -91,6 +86,30 @@ export async function earlierOwners(pool: Pool, holdIds: readonly Id[]): Promise
     values: [holdIds],
   });
   return new Map(rows.map(({ id, account_id: accountId }) => [id, accountId]));
+}
+
+export interface EarlierPage {
+  readonly accountId: Id | null;
+  /** null = both ends */
+  readonly state: "captured" | "released" | null;
+  /** Holds behind this place. */
+  readonly after: { readonly placedAt: bigint; readonly holdId: Id } | undefined;
+  readonly limit: number;
+}
+
+export interface PlacedHold {
+  readonly accountId: Id;
+  readonly holdId: Id;
+  readonly placedAt: bigint;
+}
+
+/** Lists ended holds, oldest first. */
+export async function listEarlierHolds(
+  pool: Pool,
+  { accountId, state, after, limit }: EarlierPage,
+): Promise<PlacedHold[]> {
+  const values = [accountId, state, after?.placedAt ?? null, after?.holdId ?? null, limit];
+  return (await pool.query<PlacedHold>(PAGE, values)).rows;
 }
 
 /** @returns null for a hold that is unknown here */

@@ -10,8 +10,10 @@ import { carry, type EarlierDatabase, earlierDatabase } from "../test/earlier/ea
 import { EarlierLedger } from "../test/earlier/earlier-ledger-store.ts";
 import {
   addText,
+  followedRows,
   forgeCarry,
   forgePlace,
+  forgetPositions,
   latestEntryIds,
   withTampered,
 } from "../test/earlier/version-before-store.ts";
@@ -205,6 +207,16 @@ test("an answer of before is read for a day after its claim, and then deleted", 
     clock.set(before);
   }
   expect(await read()).toBeUndefined();
+});
+
+test("followers that read all steps again, as after a restore, have the rows of the carry", async () => {
+  await chain.follow();
+  const before = await followedRows(pool);
+  expect(before).toMatchObject({ budgets: 1n, holds: 1n });
+  await forgetPositions(pool);
+  await chain.follow();
+  expect(await followedRows(pool)).toEqual(before);
+  expect((await chain.verify()).differences).toEqual([]);
 });
 
 test("a forged carry, and a later place with the freedoms of a carried one, are differences", async () => {

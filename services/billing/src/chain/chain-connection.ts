@@ -42,6 +42,10 @@ export interface ChainOptions {
   readonly cacheBytes?: number;
   /** Milliseconds that never run back; those of this process if absent. */
   readonly stopwatch?: Clock;
+  /** Resolves after so many milliseconds; in real time if absent. */
+  readonly wait?: (ms: number) => Promise<void>;
+  /** Steps of an account between two of its stored states; 1,000 if absent. */
+  readonly stepsBetweenStates?: number;
   /** Called with the number of places that were refused without a statement. */
   readonly refusedFromMemory?: (places: number) => void;
   /** Called for each flush that another writer's steps or locks have refused. */
@@ -94,12 +98,13 @@ export class ChainConnection {
     types: RowTypes,
     operations: readonly ChainOperation[],
   ): Promise<Outcome[]> {
+    const { wait = pause, stepsBetweenStates } = this.#options;
     const works = await this.#worksOf(client, operations);
     const outcomes: (Outcome | undefined)[] = operations.map(() => undefined);
     let open: readonly AccountWork[] = [...works.values()];
     for (let round = 1; open.length > 0; round += 1) {
       if (round > MOST_ROUNDS) throw tooManyWriters();
-      if (round > EAGER_ROUNDS) await pause(Math.random() * MOST_PAUSE_MS);
+      if (round > EAGER_ROUNDS) await wait(Math.random() * MOST_PAUSE_MS);
       const final = await this.#decideAndStore(client, types, open);
       for (const work of final) work.answer(outcomes);
       open = open.filter((work) => !final.has(work));
@@ -107,7 +112,9 @@ export class ChainConnection {
     const accounts = Array.from(works.values(), ({ cached }) => cached);
     for (const cached of accounts) forget(cached, this.#cache.size);
     keepInCache(this.#cache, accounts);
-    for (const cached of accounts) if (isStateDue(cached)) this.#due.set(cached.account.id, cached);
+    for (const cached of accounts) {
+      if (isStateDue(cached, stepsBetweenStates)) this.#due.set(cached.account.id, cached);
+    }
     return outcomes.map(answered);
   }
 

@@ -25,7 +25,7 @@ const STORE_ACCOUNT = `INSERT INTO account_state AS known (bucket, account_id, s
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
   ON CONFLICT (bucket, account_id) DO UPDATE SET seq = excluded.seq, at = excluded.at, credited = excluded.credited,
     adjusted = excluded.adjusted, debited = excluded.debited, held = excluded.held, suspended = excluded.suspended, free_day = excluded.free_day,
-    free_used = excluded.free_used, open_holds = excluded.open_holds, carried_at = excluded.carried_at
+    free_used = excluded.free_used, carried_at = excluded.carried_at, open_holds = excluded.open_holds
   WHERE known.seq < excluded.seq`;
 
 const STORE_BUDGETS = `INSERT INTO budget_state AS known (bucket, account_id, seq, budget, content)
@@ -101,8 +101,8 @@ async function readStates(client: PoolClient, accountIds: readonly Id[]): Promis
 }
 
 /** A copy is due by the number of steps, so a tail has a bound; an account with many open holds is copied more rarely. */
-export function isStateDue({ account, storedSeq }: CachedAccount): boolean {
-  return account.seq - storedSeq >= Math.max(STEPS_BETWEEN, account.open.size);
+export function isStateDue({ account, storedSeq }: CachedAccount, stepsBetween = STEPS_BETWEEN): boolean {
+  return account.seq - storedSeq >= Math.max(stepsBetween, account.open.size);
 }
 
 /** @param cached equals its stored steps */

@@ -2,6 +2,7 @@
 // No answer about money waits for it. Several processes may follow: the lock of a cursor gives each bucket to one of them.
 import {
   type Batcher,
+  type Clock,
   createBatcher,
   inTransaction,
   type Logger,
@@ -40,6 +41,8 @@ export interface FollowerOptions {
   readonly pauseMs?: number;
   /** Waits for so many milliseconds; absent: in real time. */
   readonly wait?: (ms: number) => Promise<void>;
+  /** Milliseconds that never run back; those of this process if absent. */
+  readonly stopwatch?: Clock;
 }
 
 /** Another follower has moved a cursor, or forgotten transactions, since the snapshot. */
@@ -47,6 +50,7 @@ const SERIALIZATION_FAILURE = "40001";
 /** Conflicts in one round. */
 const MOST_CONFLICTS = 20;
 const PAUSE_MS = 100;
+const STOPWATCH: Clock = { now: () => performance.now() };
 const MOST_WAITING = 10_000;
 
 export class Follower {
@@ -79,14 +83,14 @@ export class Follower {
   }
 
   async #follow(): Promise<void> {
-    const { pool, pauseMs = PAUSE_MS, wait = pause } = this.#options;
-    const pausedFor = this.#pausedUntil - performance.now();
+    const { pool, pauseMs = PAUSE_MS, wait = pause, stopwatch = STOPWATCH } = this.#options;
+    const pausedFor = this.#pausedUntil - stopwatch.now();
     if (pausedFor > 0) await wait(pausedFor);
     let conflicts = 0;
     for (let isComplete = !(await this.#hasNews()); !isComplete; ) {
       try {
         isComplete = await inTransaction(pool, (client) => this.#followOnce(client));
-        this.#pausedUntil = performance.now() + pauseMs;
+        this.#pausedUntil = stopwatch.now() + pauseMs;
       } catch (error) {
         conflicts += 1;
         if (sqlStateOf(error) !== SERIALIZATION_FAILURE || conflicts > MOST_CONFLICTS) throw error;

@@ -1,7 +1,12 @@
 // Hold-page store owns the statement that selects a page of holds, oldest first. The holds themselves are read from their accounts.
 import type { Id } from "@gr/ledger";
 import type { Pool } from "@gr/runtime";
-import { earlierHolds, earlierPlacedAt, placedAtOf } from "../before-steps/earlier-hold-store.ts";
+import {
+  earlierPlacedAt,
+  listEarlierHolds,
+  type PlacedHold,
+  placedAtOf,
+} from "../before-steps/earlier-hold-store.ts";
 import { bucketOf } from "../chain/bucket.ts";
 import { queryByKey } from "../chain/step-store.ts";
 import type { NamedHold } from "../follower/open-hold-store.ts";
@@ -14,7 +19,7 @@ const OPEN = `SELECT account_id AS "accountId", hold_id AS "holdId" FROM open_ho
   ORDER BY o.placed_at, o.hold_id LIMIT $5`;
 
 /** The end of a hold is near its place, so the search for it follows the account from there. */
-const PLACED = `SELECT s.account_id, s.id, ${placedAtOf("s")} AS placed_at FROM step s
+const PLACED = `SELECT s.account_id AS "accountId", s.id AS "holdId", ${placedAtOf("s")} AS "placedAt" FROM step s
   WHERE s.kind = 2 AND ($2::uuid IS NULL OR s.bucket = $1 AND s.account_id = $2)
     AND ($3::bigint IS NULL OR (${placedAtOf("s")}, s.id) > ($3, $4::uuid))
     AND ($6::smallint[] IS NULL OR (
@@ -22,10 +27,7 @@ const PLACED = `SELECT s.account_id, s.id, ${placedAtOf("s")} AS placed_at FROM 
          AND e.place_seq = s.seq AND e.kind IN (5, 6, 7) ORDER BY e.seq LIMIT 1) = ANY ($6))
   ORDER BY 3, 2 LIMIT $5`;
 
-const ALL = `SELECT account_id AS "accountId", id AS "holdId" FROM ((${PLACED}) UNION ALL (${earlierHolds("$2", "$3", "$4", "$5", "$7")})) h
-  ORDER BY placed_at, id LIMIT $5`;
-
-const PLACE_OF = `SELECT ${placedAtOf("s")} AS at FROM step s WHERE s.bucket = ANY ($1::int[]) AND s.id = $2 AND s.kind = 2`;
+const PLACE_OF = `SELECT ${placedAtOf("s")} AS at, s.detail IS NULL AS "isOfChain" FROM step s WHERE s.bucket = ANY ($1::int[]) AND s.id = $2 AND s.kind = 2`;
 
 const BUCKETS = Array.from({ length: 256 }, (_, bucket) => bucket);
 const ENDS = { captured: [5], released: [6, 7] } as const;
@@ -35,16 +37,37 @@ export async function listHoldIds(
   pool: Pool,
   { accountId, state, after, limit }: HoldFilter,
 ): Promise<NamedHold[]> {
-  const since = after === undefined ? null : await placedAt(pool, after);
-  if (after !== undefined && since === null) return [];
+  const last = after === undefined ? undefined : await placeOf(pool, after);
+  if (after !== undefined && last === undefined) return [];
+  const since = last?.at ?? null;
   const bucket = accountId === undefined ? null : bucketOf(accountId);
   const values = [bucket, accountId ?? null, since, after ?? null, limit + 1];
   if (state === "open") return (await pool.query<NamedHold>(OPEN, values)).rows;
   const ends = state === undefined ? null : ENDS[state];
-  return (await queryByKey<NamedHold>(pool, ALL, [...values, ends, state ?? null])).rows;
+  const { rows: placed } = await queryByKey<PlacedHold>(pool, PLACED, [...values, ends]);
+  // Behind a hold of the chain is none from before it.
+  if (last?.isOfChain === true) return placed;
+  const earlier = await listEarlierHolds(pool, {
+    ...{ accountId: accountId ?? null, state: state ?? null, limit: limit + 1 },
+    after: after === undefined || since === null ? undefined : { placedAt: since, holdId: after },
+  });
+  return [...earlier, ...placed].toSorted(inOrder).slice(0, limit + 1);
 }
 
-async function placedAt(pool: Pool, holdId: Id): Promise<bigint | null> {
-  const { rows } = await pool.query<{ at: bigint }>(PLACE_OF, [BUCKETS, holdId]);
-  return rows[0]?.at ?? (await earlierPlacedAt(pool, holdId));
+function inOrder(one: PlacedHold, other: PlacedHold): number {
+  if (one.placedAt !== other.placedAt) return one.placedAt < other.placedAt ? -1 : 1;
+  return one.holdId < other.holdId ? -1 : 1;
+}
+
+interface Place {
+  readonly at: bigint;
+  /** The hold was placed in the chain. */
+  readonly isOfChain: boolean;
+}
+
+async function placeOf(pool: Pool, holdId: Id): Promise<Place | undefined> {
+  const [place] = (await pool.query<Place>(PLACE_OF, [BUCKETS, holdId])).rows;
+  if (place !== undefined) return place;
+  const at = await earlierPlacedAt(pool, holdId);
+  return at === null ? undefined : { at, isOfChain: false };
 }

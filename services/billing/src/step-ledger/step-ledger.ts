@@ -3,7 +3,7 @@ import { CLAIM_LIFETIME_MS, type Id, type Outcome } from "@gr/ledger";
 import type { Clock, Logger, Pool } from "@gr/runtime";
 import type { AccountStore, AdjustmentStore } from "../accounts/accounts.ts";
 import { sweepEarlierAnswers } from "../before-steps/earlier-answer-store.ts";
-import { ChainConnection } from "../chain/chain-connection.ts";
+import { ChainConnection, type ChainOptions } from "../chain/chain-connection.ts";
 import type { ChainOperation } from "../chain/chain-operation.ts";
 import type { AnswerStore, AnswerToKeep, CheckSpender, ClaimingSpender } from "../claims/claims.ts";
 import { sweepClaims } from "../follower/claim-sweep-store.ts";
@@ -33,6 +33,12 @@ export interface StepLedgerOptions {
   readonly freeLimit: number | null;
   readonly log: Logger;
   readonly events: StepLedgerEvents;
+  /** Opens the connection of the writer; a `ChainConnection` if absent. */
+  readonly connect?: (options: ChainOptions) => Pick<ChainConnection, "post" | "close">;
+  /** Milliseconds that never run back; those of this process if absent. */
+  readonly stopwatch?: Clock;
+  /** Resolves after so many milliseconds; in real time if absent. */
+  readonly wait?: (ms: number) => Promise<void>;
 }
 
 export interface StepLedgerEvents {
@@ -63,15 +69,18 @@ export interface StepLedger {
   close(): void;
 }
 
-export function createStepLedger({ pool, clock, freeLimit, log, events }: StepLedgerOptions): StepLedger {
+export function createStepLedger(options: StepLedgerOptions): StepLedger {
+  const { pool, clock, freeLimit, log, events, stopwatch, wait } = options;
+  const { connect = (chainOptions) => new ChainConnection(chainOptions) } = options;
   const { triedAgain: lostRace, refusedFromMemory } = events;
-  const connection = new ChainConnection({ pool, clock, freeLimit, log, lostRace, refusedFromMemory });
+  const time = { ...(stopwatch && { stopwatch }), ...(wait && { wait }) };
+  const connection = connect({ pool, clock, freeLimit, log, lostRace, refusedFromMemory, ...time });
   const batches = new LedgerWriter<ChainOperation, Outcome>(connection, events);
   const post = (operations: readonly ChainOperation[], signal?: AbortSignal) =>
     batches.post(operations, signal);
   const accounts = new AccountReader(pool);
-  const sums = new Follower({ pool, reader: sumsReader, log });
-  const openHolds = new Follower({ pool, reader: openHoldsReader, log });
+  const sums = new Follower({ pool, reader: sumsReader, log, ...time });
+  const openHolds = new Follower({ pool, reader: openHoldsReader, log, ...time });
   const stepAccounts = createStepAccounts({ pool, clock, accounts, post });
   const dryRuns = createDryRuns(accounts, clock);
   const now = () => Math.floor(clock.now());

@@ -117,3 +117,17 @@ export async function withTampered<Result>(
     await pool.query("DROP TABLE genuine");
   }
 }
+
+/** Positions of another server: the followers read all steps again. */
+export async function forgetPositions(pool: Pool): Promise<void> {
+  await pool.query("UPDATE step_cursor SET seen = '999999999:999999999:'");
+}
+
+/** Rows that the followers have written, or the carry for them. */
+export async function followedRows(pool: Pool): Promise<unknown> {
+  const { rows } = await pool.query(
+    `SELECT (SELECT count(*) FROM budget_number) AS budgets, (SELECT count(*) FROM open_hold) AS holds,
+       (SELECT json_agg(o ORDER BY o.hold_id) FROM open_hold o)::text AS list`,
+  );
+  return rows[0];
+}
