@@ -11,7 +11,7 @@ export interface Weather {
   /** Probability that one is much slower than usual. */
   slowRate: number;
   duplicateRate: number;
-  /** Probability that a commit of steps takes long. */
+  /** Probability that a commit of steps is slow. */
   lateCommitRate: number;
 }
 
@@ -112,7 +112,7 @@ export class World {
     return 1 + random.below(4);
   }
 
-  /** Milliseconds for which a transaction with steps has begun and is not committed. */
+  /** Milliseconds between the INSERT of steps and its commit. */
   commitDelay(): number {
     const { random, weather } = this;
     if (weather.lateCommitRate === 0 || random.next() >= weather.lateCommitRate) return 0;

@@ -1,4 +1,4 @@
-// Step ledger owns billing's services over the chain of steps: the same services as over today's tables, by the same names.
+// Step ledger owns billing's services over the chain of steps: one object that the RPC and REST services answer from.
 import { CLAIM_LIFETIME_MS, type Id, type Outcome } from "@gr/ledger";
 import type { Clock, Logger, Pool } from "@gr/runtime";
 import type { AccountStore, AdjustmentStore } from "../accounts/accounts.ts";

@@ -197,8 +197,6 @@ async function openWorld(fields: readonly SpenderFields[]) {
           const accountId = id(accountIds, one.account);
           const spenderId = id(spenderIds, one.spender);
           const claimKey = one.claim && wallet.claimOf(`${one.claim.key}`).key;
-          // The mirror refuses with figures of up to a second ago. What may make room makes it forget them.
-          await putSpender(one.spender);
           const { credits } = one;
           await both((to) =>
             to.checkSpender({ accountId, spenderId, credits, ...(claimKey && { claimKey }) }),
