@@ -13,6 +13,7 @@ import type { Report } from "../mail/mailer.ts";
 import { type ConsoleDatabase, startConsoleDatabase } from "../test/console-database.ts";
 import { createAlertDeliveries } from "./alert-deliveries.ts";
 import { type AlertSettings, createAlertStore } from "./alert-store.ts";
+import { sentenceOf } from "./alert-text.ts";
 
 const MINUTE_MS = 60_000;
 const URL_OF_HOOK = "https://hooks.example.com/alerts";
@@ -200,4 +201,14 @@ test("without a mail server, or without an owner, no mail is tried", async () =>
   await raise({}, { ...ways, webhookUrl: null });
   await startedProcess(false)();
   expect(await states()).toEqual([["failed", "none"]]);
+});
+
+test.each([
+  ["-1234567.0000", "-$1,234,567.00"],
+  ["0.0512", "$0.0512"],
+  ["5000.0000", "$5,000.00"],
+])("an alert shows %s as %s", (balance, text) => {
+  expect(sentenceOf({ kind: "low_balance", facts: { balance, threshold: "1.0000" } })).toContain(
+    `is ${text}, `,
+  );
 });

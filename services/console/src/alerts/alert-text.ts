@@ -34,9 +34,15 @@ export function sentenceOf({ kind, facts }: WrittenAlert): string {
   }
 }
 
-/** Cents, unless the last two of the four decimals are needed. */
+/** Cents, unless the last two of the four decimals are needed. @param usd such as "-1234.5000" */
 function dollars(usd: string | number | undefined): string {
-  return `$${String(usd).replace(/(\.\d\d)00$/, "$1")}`;
+  const [whole = "0", fraction = ""] = String(usd)
+    .replace("-", "")
+    .replace(/(\.\d\d)00$/, "$1")
+    .split(".");
+  const sign = String(usd).startsWith("-") ? "-" : "";
+  const grouped = /^\d+$/.test(whole) ? BigInt(whole).toLocaleString("en") : whole;
+  return `${sign}$${grouped}.${fraction}`;
 }
 
 export function subjectOf(accountName: string, alerts: readonly WrittenAlert[]): string {
