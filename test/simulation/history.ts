@@ -78,10 +78,11 @@ async function live(world: World, journal?: StatementJournal): Promise<void> {
     cacheBytes: random.chance(0.15) ? LITTLE_MEMORY_BYTES : MUCH_MEMORY_BYTES,
     stepsBetweenStates: random.pick([1_000, 8, 20]),
   };
+  const namesAccounts = !random.chance(0.15);
   const billing = several(
     world,
     2,
-    (name) => new BillingProcess(world, `billing ${name}`, ledger, memory),
+    (name) => new BillingProcess(world, `billing ${name}`, ledger, { ...memory, namesAccounts }),
   );
   ledger.billing = billing.map(({ process }) => process);
   const upstreams = new Map(
@@ -166,6 +167,7 @@ function beginFaults({ world, upstreams, billing, routers, processes }: System):
     if (random.chance(probability)) world.after(random.below(FAULTS_MS), fault);
   };
   for (const { process } of routers) process.pauseRate = random.pick([0, 0, 0.006]);
+  for (const { process } of billing) process.pauseRate = random.pick([0, 0, 0, 0.003]);
   sometime(0.3, () => {
     world.count("PostgreSQL away");
     world.postgresAwayUntil = world.now + random.between(100, 4_000);

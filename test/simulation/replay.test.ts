@@ -10,7 +10,7 @@ import type { JournalEntry } from "./ledger/statement-journal.ts";
 const SEED = process.env["SIMULATION_SEED"];
 const HISTORIES = byDepth({ quick: 60, deep: 240 });
 const PATIENCE_MS = 600_000;
-/** Statements that the histories must come to; without them this would prove little. */
+/** Statements that the histories must have; a comparison without them would prove little. */
 const STATEMENTS = [
   ...["insert_steps", "insert_all", "tails", "beginnings", "steps_of_holds", "late_costs"],
   ...["latest_claims", "states", "store_account", "store_budgets"],
@@ -41,7 +41,9 @@ async function replay(seed: number): Promise<string[]> {
   for (const [index, entry] of journal.entries.entries()) {
     await tables.play(entry).catch((cause) => {
       const again = `SIMULATION_SEED=${seed} npm test -- test/simulation/replay.test.ts`;
-      throw new Error(`history ${seed} differs at statement ${index}: ${describe(entry)}\n${again}`, { cause });
+      throw new Error(`history ${seed} differs at statement ${index}: ${describe(entry)}\n${again}`, {
+        cause,
+      });
     });
   }
   return journal.entries.flatMap(({ sent: { name }, answer }) => [
@@ -51,6 +53,8 @@ async function replay(seed: number): Promise<string[]> {
 }
 
 function describe({ sent: { text, values } }: JournalEntry): string {
-  const shown = JSON.stringify(values, (_, value: unknown) => (typeof value === "bigint" ? `${value}` : value));
+  const shown = JSON.stringify(values, (_, value: unknown) =>
+    typeof value === "bigint" ? `${value}` : value,
+  );
   return `${text}\n${shown}`;
 }

@@ -5,6 +5,7 @@ import { MOST_DAYS } from "./text-log/text-log-store.ts";
 
 export const billingConfig = z.object({
   ...postgresConfig.shape,
+  // Manifests of clusters set it. Billing has no copy of windows in Redis at present.
   ...redisConfig.shape,
   FREE_REQUESTS_PER_DAY: z.coerce
     .number()

@@ -126,15 +126,16 @@ export class Audit {
     this.#reports.set(id, (this.#reports.get(id) ?? new Set()).add(status));
   }
 
-  /** A payment counts if it was reported as completed, and is taken back if it counts and was reported as refunded. */
+  /** A payment counts after a report as completed. A refund needs a payment that counts, and a report as refunded. */
   mayCredit({ kind, id }: Credit): boolean {
     const reports = this.#reports.get(id) ?? new Set();
     if (kind === "deposit") return reports.has(DepositStatus.COMPLETED);
-    if (kind === "refund") return reports.has(DepositStatus.REFUNDED) && this.credit("deposit", id) !== undefined;
+    if (kind === "refund")
+      return reports.has(DepositStatus.REFUNDED) && this.credit("deposit", id) !== undefined;
     return true;
   }
 
-  /** Whether the books have what an answered report promises. */
+  /** Whether the books have the result of an answered report. */
   hasCredited(id: number, status: DepositStatus): boolean {
     const counts = this.credit("deposit", id) !== undefined;
     if (status === DepositStatus.COMPLETED) return counts;
@@ -162,7 +163,10 @@ export class Audit {
       case "next":
         return this.#next(operation);
       case "lease":
-        Object.assign(present(this.holds.get(operation.hold)), { leased: true, leasedUntil: operation.until });
+        Object.assign(present(this.holds.get(operation.hold)), {
+          leased: true,
+          leasedUntil: operation.until,
+        });
         return 0n;
       case "keep":
         this.kept.add(operation.hold);

@@ -1,8 +1,6 @@
-// The invariants of the money, I1 to I19: each with why it matters and where production keeps it. Numbers and sense are those
-// of the research that the design rests on; I13 is who pays, I14 how much, I15 and I16 are of media, I17 and I18 of text, I19 is of
-// clocks.
-// This file and end-of-history.ts are all that can fail a history,
-// apart from a defect of the code or of the simulation.
+// The invariants of the money, I1 to I19: each with its reason and the place where production keeps it. Numbers and sense are those
+// of the research that the design rests on. I13 is about the payer, I14 about the amount; I15 and I16 are of media, I17 and I18 of text, I19
+// of clocks. Only this file and end-of-history.ts fail a history, apart from a defect of the code or of the simulation.
 import type { Step } from "@gr/ledger";
 import { PICO_PER_CREDIT, type PicoUsd } from "@gr/money";
 import type { DepositStatus } from "@gr/proto/billing";
@@ -80,7 +78,8 @@ export function checkVerdict(operation: Operation, answered: Outcome["code"], ri
     throw violated(right === "done" ? "I13" : "I6", what);
   }
   if (right === "disabled or deleted" || right === "expired") throw violated("I12", what);
-  if (right === "unknown hold" || right === "already resolved" || right === "leased") throw violated("I6", what);
+  if (right === "unknown hold" || right === "already resolved" || right === "leased")
+    throw violated("I6", what);
   if (right.startsWith("claim") || answered.startsWith("claim")) throw violated("I8", what);
   throw violated(answered === "done" ? (OF_WRONG_ADMISSION[right] ?? "I8") : "I10", what);
 }

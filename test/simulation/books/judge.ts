@@ -1,4 +1,5 @@
 // Judge owns the right answer to each operation by the books of the audit, before it is carried out. It shares no code with `@gr/ledger`.
+import { smaller } from "@gr/money";
 import type {
   Credit,
   Extend,
@@ -159,7 +160,7 @@ function judgeResolution(audit: Audit, asked: Resolution): Verdict {
 /** Charge and cost with which a hold is resolved. */
 export function endOf(hold: AuditedHold, asked: Resolution): { charge: bigint; cost: bigint } {
   if (asked.kind === "capture") {
-    return { charge: asked.credits < hold.amount ? asked.credits : hold.amount, cost: asked.cost };
+    return { charge: smaller(asked.credits, hold.amount), cost: asked.cost };
   }
   const current = present(hold.attempts.at(-1)).provider;
   // The cost of an earlier attempt was booked when it ended.

@@ -1,5 +1,6 @@
 // Follower tables own the rows behind the ledger in the simulated PostgreSQL: the cursor of the reader of open holds, and its list.
 // A transaction sees the steps of one snapshot, and its writes are visible after its commit.
+import { smaller } from "@gr/money";
 import type { Session } from "./session.ts";
 import type { StepTables, TableStep } from "./step-tables.ts";
 
@@ -47,7 +48,8 @@ export class FollowerTables {
 
   /** @returns nothing if another session has the cursor */
   lock(session: Session): object[] {
-    if (this.#lockedBy !== undefined && this.#lockedBy !== session && this.#lockedBy.isInTransaction) return [];
+    if (this.#lockedBy !== undefined && this.#lockedBy !== session && this.#lockedBy.isInTransaction)
+      return [];
     this.#lockedBy = session;
     session.atEnd(() => {
       if (this.#lockedBy === session) this.#lockedBy = undefined;
@@ -57,7 +59,7 @@ export class FollowerTables {
 
   first(session: Session, [, from]: readonly unknown[]): object[] {
     const txs = this.#visible(session).flatMap(({ tx }) => (tx >= (from as bigint) ? [tx] : []));
-    return [{ first: txs.length === 0 ? null : txs.reduce((one, other) => (other < one ? other : one)) }];
+    return [{ first: txs.length === 0 ? null : txs.reduce((one, other) => smaller(one, other)) }];
   }
 
   hasLate(session: Session, [, running]: readonly unknown[]): object[] {
@@ -133,7 +135,10 @@ export class FollowerTables {
 }
 
 function latest(steps: readonly TableStep[]): bigint | null {
-  return steps.reduce<bigint | null>((most, { deadline_at: at }) => (at === null ? most : greatest(at, most)), null);
+  return steps.reduce<bigint | null>(
+    (most, { deadline_at: at }) => (at === null ? most : greatest(at, most)),
+    null,
+  );
 }
 
 function greatest(one: bigint, other: bigint | null): bigint {

@@ -1,5 +1,5 @@
-// Known operations own the way from the ledger's operations to the terms of a history: ids become numbers, and each key is a budget without
-// a parent.
+// Known operations own the conversion of the ledger's operations to the terms of a history. Ids are numbers there. Each key is a
+// budget without a parent.
 import type { ChainOperation } from "@gr/billing/simulated";
 import type { BudgetDefinition, Claim as LedgerClaim } from "@gr/ledger";
 import { numberOf } from "./ids.ts";
@@ -18,7 +18,12 @@ export function knownOperation(operation: ChainOperation): Operation {
       };
     }
     case "capture":
-      return { kind: "capture", hold: numberOf(operation.holdId), credits: operation.charge, cost: operation.cost };
+      return {
+        kind: "capture",
+        hold: numberOf(operation.holdId),
+        credits: operation.charge,
+        cost: operation.cost,
+      };
     case "release": {
       const { holdId, unresolved, cost, provider } = operation;
       return { kind: unresolved ? "abandon" : "release", hold: numberOf(holdId), cost, provider };

@@ -1,5 +1,5 @@
-// Ledger owns the view of a history on the ledger of steps: its audit receives each commit and decides anew, and judges each
-// answer of a writer by the books at the moment that the answer is about.
+// Ledger owns the view of a history on the ledger of steps. Its audit receives each commit and decides anew. It judges each answer of
+// a writer by the books at the moment of the read that proves it.
 import { encodeSteps, readStep } from "@gr/billing/simulated";
 import {
   decide,
@@ -17,12 +17,12 @@ import type { World } from "../world/world.ts";
 import { type CommitAudit, Database } from "./database.ts";
 import { idOf, numberOf } from "./ids.ts";
 import { knownOperation } from "./known-operation.ts";
-import type { Operation, Outcome, Place, Resolution, Service, SpenderFields } from "./operation.ts";
+import type { Operation, Outcome, Resolution, Service, SpenderFields } from "./operation.ts";
 import type { StatementJournal } from "./statement-journal.ts";
 import { rowsOf, type TableStep } from "./step-tables.ts";
 import type { AnswerAudit, Batch, Watched } from "./writer-watch.ts";
 
-/** Requests to free models that an account may make a day. */
+/** Requests to free models of an account in a day, at most. */
 export const FREE_LIMIT = 2;
 
 export class Ledger implements CommitAudit, AnswerAudit {
@@ -34,6 +34,8 @@ export class Ledger implements CommitAudit, AnswerAudit {
   /** Processes of billing. */
   billing: readonly { readonly skew: number }[] = [];
   readonly #world: World;
+  /** Resolvers look for holds as soon as one process of billing has any. */
+  readonly #isEager: boolean;
 
   /** @param gifts credits of each account at the beginning */
   constructor(
@@ -43,6 +45,7 @@ export class Ledger implements CommitAudit, AnswerAudit {
     journal?: StatementJournal,
   ) {
     this.#world = world;
+    this.#isEager = world.random.chance(0.5);
     this.audit = new Audit(gifts.length, spenders, FREE_LIMIT);
     this.past = new PastStates(world, this.audit);
     this.database = new Database(world, this, journal);
@@ -55,10 +58,7 @@ export class Ledger implements CommitAudit, AnswerAudit {
   }
 
   /** The first steps of each account. */
-  #seed(
-    gifts: readonly bigint[],
-    spenders: readonly { account: number; fields: SpenderFields }[],
-  ): void {
+  #seed(gifts: readonly bigint[], spenders: readonly { account: number; fields: SpenderFields }[]): void {
     const { database, audit } = this;
     for (const [account, credits] of gifts.entries()) {
       const accountId = idOf(account);
@@ -112,7 +112,11 @@ export class Ledger implements CommitAudit, AnswerAudit {
       if (step === undefined || !isOf(step, watched.operation, verdict)) continue;
       if (verdict.step === undefined) {
         // The step of a later operation looks alike.
-        if (own.slice(index + 1).some((later) => isOf(step, later.operation, judge(this.audit, later.operation, at)))) {
+        if (
+          own
+            .slice(index + 1)
+            .some((later) => isOf(step, later.operation, judge(this.audit, later.operation, at)))
+        ) {
           continue;
         }
         checkVerdict(watched.operation, "done", verdict.code);
@@ -155,7 +159,8 @@ export class Ledger implements CommitAudit, AnswerAudit {
     this.#countAfter(operation, verdict);
     checkStep(audit, operation, step, { loss, hold });
     this.past.remember(numberOf(step.accountId));
-    const isSized = (operation.kind === "place" || operation.kind === "extend") && operation.most !== undefined;
+    const isSized =
+      (operation.kind === "place" || operation.kind === "extend") && operation.most !== undefined;
     watched.expected = [{ ...verdict, held: isSized ? hold?.amount : undefined }];
     watched.isStored = true;
     if (this.#world.tracing) this.#note(watched, verdict.code);
@@ -170,7 +175,8 @@ export class Ledger implements CommitAudit, AnswerAudit {
   }
 
   answered(batch: Batch, outcomes: readonly LedgerOutcome[]): void {
-    for (const [index, watched] of batch.watched.entries()) this.#check(batch, watched, present(outcomes[index]));
+    for (const [index, watched] of batch.watched.entries())
+      this.#check(batch, watched, present(outcomes[index]));
   }
 
   #check(batch: Batch, watched: Watched, outcome: LedgerOutcome): void {
@@ -183,19 +189,22 @@ export class Ledger implements CommitAudit, AnswerAudit {
       const isHopeless = operation.kind === "place" && (code === "balance" || code === "cap");
       if (batch.isFromMemory && isHopeless) {
         this.#world.count("refused from memory");
-        return checkFromMemory(this, operation, batch.beganAt);
-      }
-      return checkVerdict(operation, code, present(expected[0]).code);
+        checkFromMemory(this, operation, batch.beganAt);
+      } else checkVerdict(operation, code, present(expected[0]).code);
+      return;
     }
     if (right.step !== undefined && !isStored) {
       throw violated("I2", `${operation.kind} was answered "${code}", and nothing is stored`);
     }
     if (code === "claim finished") {
       const earlier = numberOf(outcome.earlierHoldId ?? "");
-      if (earlier !== right.earlier) throw violated("I8", `the answer of ${earlier} is given, not of ${right.earlier}`);
+      if (earlier !== right.earlier)
+        throw violated("I8", `the answer of ${earlier} is given, not of ${right.earlier}`);
     }
-    if (operation.kind === "place" || operation.kind === "extend") checkSaid(operation, outcome.held, right.held);
-    if (operation.kind === "extend" && code !== "done") this.#refusedExtension(operation.hold, operation.credits);
+    if (operation.kind === "place" || operation.kind === "extend")
+      checkSaid(operation, outcome.held, right.held);
+    if (operation.kind === "extend" && code !== "done")
+      this.#refusedExtension(operation.hold, operation.credits);
   }
 
   #refusedExtension(hold: number, credits: bigint): void {
@@ -204,7 +213,8 @@ export class Ledger implements CommitAudit, AnswerAudit {
   }
 
   #note({ operation }: Watched, code: string): void {
-    const subject = "hold" in operation ? operation.hold : "id" in operation ? operation.id : operation.spender;
+    const subject =
+      "hold" in operation ? operation.hold : "id" in operation ? operation.id : operation.spender;
     const amount = "credits" in operation ? ` of ${operation.credits}` : "";
     this.#world.note(`ledger: ${operation.kind} ${subject}${amount}: ${code}`);
   }
@@ -216,25 +226,24 @@ export class Ledger implements CommitAudit, AnswerAudit {
       case "place": {
         world.count("holds placed");
         const earlier = operation.claim && audit.claims.get(operation.claim.key);
-        if (earlier === undefined) return;
-        return world.count(
-          earlier.state === "released" ? "claims: free again" : "claims: over after a day",
-        );
+        if (earlier === undefined) break;
+        world.count(earlier.state === "released" ? "claims: free again" : "claims: over after a day");
+        break;
       }
       case "extend": {
         const hold = present(audit.holds.get(operation.hold));
         world.count(operation.credits > hold.amount ? "holds extended" : "holds renewed");
-        return this.#countWindow(hold, "extensions in a window that had ended");
+        this.#countWindow(hold, "extensions in a window that had ended");
+        break;
       }
       case "next":
-        if (step === "late") return world.count("costs booked as late, of an earlier attempt");
-        return world.count(operation.cost > 0n ? "attempts that cost us" : "attempts that failed for nothing");
+        if (step === "late") world.count("costs booked as late, of an earlier attempt");
+        else world.count(operation.cost > 0n ? "attempts that cost us" : "attempts that failed for nothing");
+        break;
       case "capture":
       case "release":
       case "abandon":
-        return this.#countEnd(operation, present(audit.holds.get(operation.hold)), step);
-      default:
-        return undefined;
+        this.#countEnd(operation, present(audit.holds.get(operation.hold)), step);
     }
   }
 
@@ -293,9 +302,15 @@ export class Ledger implements CommitAudit, AnswerAudit {
     }
   }
 
+  /** Milliseconds by which the first or the last process of billing sees a deadline earlier, by the history. */
+  #resolverSkew(): number {
+    const skews = this.billing.map(({ skew }) => skew);
+    return this.#isEager ? Math.max(...skews) : Math.min(...skews);
+  }
+
   /** Whether a resolver may find a hold at one of the billing processes. */
   anyExpired(service: Service): boolean {
-    const at = this.#world.now + Math.max(...this.billing.map(({ skew }) => skew));
+    const at = this.#world.now + this.#resolverSkew();
     for (const { place, deadlineAt, leasedUntil } of this.open.values()) {
       if (place.service === service && deadlineAt <= at && leasedUntil <= at) return true;
     }

@@ -11,8 +11,10 @@ export class ConnectionLost extends Error {
 /** The end of a statement that has reached the server: one of the three is called, once. */
 export interface Ending<Reply> {
   answer(reply: Reply): void;
+  /** As `answer`, in this moment: between a read and its answer nothing can matter. */
+  answerNow(reply: Reply): void;
   refuse(error: unknown): void;
-  /** The server has gone before the end. */
+  /** The server is lost before the end. */
   lose(): void;
 }
 
@@ -50,15 +52,18 @@ export function sendStatement<Reply>(
       lose();
       return;
     }
+    const answer = (finish: () => void) => {
+      if (!world.lost()) return finish();
+      world.count("commits whose reply was lost");
+      return lose();
+    };
     execute({
-      answer: (reply) => {
-        if (!world.lost()) {
-          end(() => call.settle(reply));
-          return;
-        }
-        world.count("commits whose reply was lost");
-        lose();
-      },
+      answer: (reply) => answer(() => end(() => call.settle(reply))),
+      answerNow: (reply) =>
+        answer(() => {
+          hasEnded = true;
+          call.settle(reply);
+        }),
       refuse: (reason) => end(() => call.fail(reason)),
       lose,
     });

@@ -55,7 +55,7 @@ export class Session {
     return this.#life.world.now < this.#transaction.activeAt + IDLE_IN_TRANSACTION_MS;
   }
 
-  /** A server that went away has ended its connections. */
+  /** After an outage of the server its former connections are broken. */
   get isOpen(): boolean {
     return this.#life.alive && !this.#isBroken && this.#openedAt >= this.#life.world.postgresAwayUntil;
   }
@@ -90,7 +90,7 @@ export class Session {
     return sendStatement(
       this.#life,
       (ending) => {
-        if (text === "COMMIT") this.#commit(ending.answer);
+        if (text === "COMMIT") this.#commit(ending.answerNow);
         else executeStatement(this, { text, name, values, batch }, ending);
       },
       () => this.#break(),
@@ -108,7 +108,7 @@ export class Session {
   }
 
   #commit(answer: (reply: Reply) => void): void {
-    // A transaction whose process is dead is rolled back.
+    // The transaction of a dead process is rolled back.
     if (this.isOpen) for (const write of this.#required().writes) write();
     this.#end();
     answer({ rows: [], rowCount: 0 });

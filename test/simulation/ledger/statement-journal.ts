@@ -7,7 +7,7 @@ export interface JournalEntry {
   readonly answer: { readonly rows: readonly object[] } | { readonly error: string };
   /** Transaction of an INSERT of steps. */
   readonly tx?: bigint | undefined;
-  /** Transactions whose steps a follower applies, instead of the range that it names. */
+  /** Transactions of the steps that a follower applies, instead of the range that it names. */
   readonly txs?: readonly bigint[] | undefined;
 }
 

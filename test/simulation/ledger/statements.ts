@@ -1,15 +1,9 @@
-// Statements own the answers of the simulated PostgreSQL: each statement of billing has one function here that reads or writes the tables as
-// its text says. An unknown text fails. `replay.test.ts` compares each answer with PostgreSQL.
+// Statements own the answers of the simulated PostgreSQL. Each statement of billing has one function here that reads or writes the same
+// rows as its text. An unknown text fails. `replay.test.ts` compares each answer with PostgreSQL.
 import type { Database } from "./database.ts";
 import type { Ending } from "./postgres.ts";
 import type { Session } from "./session.ts";
-import {
-  claimKey,
-  isSound,
-  rowsOf,
-  type TableState,
-  type TableStep,
-} from "./step-tables.ts";
+import { claimKey, isSound, rowsOf, type TableState, type TableStep } from "./step-tables.ts";
 import type { Batch } from "./writer-watch.ts";
 
 export interface Reply {
@@ -105,7 +99,8 @@ const NAMED: Readonly<Record<string, Answer>> = {
       budgetStates.set(accountId as string, own);
       for (const [index, budget] of (numbers as number[]).entries()) {
         const known = own.get(budget);
-        if (known === undefined || known.seq < seq) own.set(budget, { seq, content: (contents as string[])[index] ?? "" });
+        if (known === undefined || known.seq < seq)
+          own.set(budget, { seq, content: (contents as string[])[index] ?? "" });
       }
     });
     return [];
@@ -198,7 +193,8 @@ function answerOf(text: string): Answer {
   let answer = known.get(text);
   if (answer === undefined) {
     const found = UNNAMED.filter(([part]) => text.includes(part));
-    if (found.length !== 1) throw new Error(`The simulated PostgreSQL has ${found.length} answers to: ${text}`);
+    if (found.length !== 1)
+      throw new Error(`The simulated PostgreSQL has ${found.length} answers to: ${text}`);
     answer = found[0]?.[1] ?? (() => []);
     known.set(text, answer);
   }
@@ -217,7 +213,7 @@ export function executeStatement(session: Session, sent: Sent, ending: Ending<Re
       const answer = (sent.name === undefined ? undefined : NAMED[sent.name]) ?? answerOf(sent.text);
       const rows = answer(session, sent.values, sent);
       record(session, sent, rows);
-      ending.answer({ rows, rowCount: rows.length });
+      ending.answerNow({ rows, rowCount: rows.length });
     }
   } catch (error) {
     ending.refuse(world.fail(error));
@@ -314,7 +310,8 @@ function inOrder({ id: one }: { readonly id: string }, { id: other }: { readonly
 }
 
 function stateOf(values: readonly unknown[]): TableState {
-  const [, id, seq, at, credited, adjusted, debited, held, suspended, freeDay, freeUsed, holds, carriedAt] = values;
+  const [, id, seq, at, credited, adjusted, debited, held, suspended, freeDay, freeUsed, ...others] = values;
+  const [holds, carriedAt] = others;
   return {
     account_id: id as string,
     seq: BigInt(seq as number),

@@ -102,7 +102,8 @@ export class StepTables {
       steps.some(({ account_id: id, seq }) => seq <= BigInt(this.chain(id).length)) ||
       steps.some(
         ({ bucket, id, kind }) =>
-          BEGINNINGS.has(kind) && this.beginnings(id).some((one) => one.bucket === bucket && one.kind === kind),
+          BEGINNINGS.has(kind) &&
+          this.beginnings(id).some((one) => one.bucket === bucket && one.kind === kind),
       ) ||
       claims.some(({ generation, ...claim }) =>
         this.claims.get(claimKey(claim.account_id, claim.key))?.some((one) => one.generation === generation),
@@ -171,7 +172,20 @@ function keysOf({ steps, claims, answers }: Rows): string[] {
 export function isSound(step: TableStep): boolean {
   const { kind, credits, charge, cost, credited, debited, held, seq, place_seq: placeSeq } = step;
   const { used1, held1, used2, held2, used3, held3, used4, held4 } = step;
-  const amounts = [charge, cost, debited - charge, held, used1, held1, used2, held2, used3, held3, used4, held4];
+  const amounts = [
+    charge,
+    cost,
+    debited - charge,
+    held,
+    used1,
+    held1,
+    used2,
+    held2,
+    used3,
+    held3,
+    used4,
+    held4,
+  ];
   return (
     amounts.every((amount) => amount === null || amount >= 0n) &&
     (charge === 0n || (kind === 5 && charge <= -credits)) &&

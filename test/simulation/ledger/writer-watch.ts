@@ -1,14 +1,14 @@
-// Writer watch owns the view of one process's writer: the batch that it has at work, the times that it has read, and the answers that it
-// gives. The books of the history judge each of them.
+// Writer watch owns the view of one process's writer: its present batch, the times that it has read, and its answers. The books
+// of the history judge each of them.
 import { ChainConnection, type ChainOperation, type ChainOptions, runsOf } from "@gr/billing/simulated";
 import type { Outcome } from "@gr/ledger";
 import type { Clock } from "@gr/runtime";
+import type { Verdict } from "../books/judge.ts";
 import type { Life } from "../world/process.ts";
 import type { Database } from "./database.ts";
 import { knownOperation } from "./known-operation.ts";
 import type { Operation } from "./operation.ts";
 import { poolOf } from "./session.ts";
-import type { Verdict } from "../books/judge.ts";
 
 /** An operation with the answer that is right for it. */
 export interface Watched {
@@ -65,7 +65,7 @@ export class WriterWatch {
     if (this.batch !== undefined) this.batch.isFromMemory = true;
   }
 
-  /** Runs of a batch one at a time, as the connection takes them. */
+  /** The connection cuts a batch into the same runs. */
   async #post(connection: ChainConnection, operations: readonly ChainOperation[]): Promise<Outcome[]> {
     const outcomes: Outcome[] = [];
     for (const run of runsOf(operations)) {

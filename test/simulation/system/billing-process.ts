@@ -19,11 +19,16 @@ type Init = Record<string, unknown>;
 type Handler = (request: object, context: { readonly signal: AbortSignal }) => Promise<Init>;
 type Handlers = Readonly<Record<string, Handler>>;
 
-/** Bounds of the memory of a process. */
-type Memory = Pick<ChainOptions, "cacheBytes" | "stepsBetweenStates">;
+/** Bounds of the memory of a process, and its callers. */
+interface Traits extends Pick<ChainOptions, "cacheBytes" | "stepsBetweenStates"> {
+  /** Callers name the account of each operation; those of the version before name it in places only. */
+  readonly namesAccounts: boolean;
+}
 
 const NOTHING = () => undefined;
 const SILENT = { warn: NOTHING } as unknown as Logger;
+/** As long as PostgreSQL may be away: callers try again beyond it. */
+const LONGEST_PAUSE_MS = 4_000;
 /** Most that a writer waits before it decides again. */
 const MOST_PAUSE_MS = 10;
 
@@ -32,12 +37,19 @@ export class BillingProcess {
   readonly #world: World;
   #handlers: Handlers = {};
 
-  constructor(world: World, name: string, ledger: Ledger, memory: Memory) {
+  constructor(world: World, name: string, ledger: Ledger, traits: Traits) {
     this.#world = world;
     const begin = (life: Life) => {
-      this.#handlers = handlersOf(life, ledger, memory);
+      this.#handlers = handlersOf(life, ledger, traits);
     };
-    this.process = new Process(world, name, begin, () => world.count("crashes of billing"));
+    this.process = new Process(
+      world,
+      name,
+      begin,
+      () => world.count("crashes of billing"),
+      () => world.count("pauses of billing"),
+    );
+    this.process.longestPauseMs = LONGEST_PAUSE_MS;
   }
 
   take({ localName, input, output }: DescMethodUnary, request: Init, caller: Caller<object>): void {
@@ -65,7 +77,7 @@ export class BillingProcess {
   }
 }
 
-function handlersOf(life: Life, ledger: Ledger, memory: Memory): Handlers {
+function handlersOf(life: Life, ledger: Ledger, { namesAccounts, ...memory }: Traits): Handlers {
   const { world } = life;
   const { database } = ledger;
   const watch = new WriterWatch(life, database, ledger);
@@ -81,7 +93,25 @@ function handlersOf(life: Life, ledger: Ledger, memory: Memory): Handlers {
   });
   const { impl } = billingRpc({ ...steps, events: { ledgerVerified: NOTHING } });
   const handlers = impl as unknown as Handlers;
-  return { ...handlers, putDeposit: reported(handlers["putDeposit"], ledger, world) };
+  return {
+    ...handlers,
+    ...(namesAccounts
+      ? {}
+      : { post: unnamed(handlers["post"]), keepAnswer: unnamed(handlers["keepAnswer"]) }),
+    putDeposit: reported(handlers["putDeposit"], ledger, world),
+  };
+}
+
+/** Calls as the version before sends them. */
+function unnamed(handle: Handler | undefined): Handler {
+  return async (request, context) => {
+    const { operations = [] } = request as { operations?: { operation: { case: string; value: object } }[] };
+    for (const { operation } of operations) {
+      if (operation.case !== "place") Object.assign(operation.value, { accountId: "" });
+    }
+    if (operations.length === 0) Object.assign(request, { accountId: "" });
+    return (await handle?.(request, context)) ?? {};
+  };
 }
 
 /** An answered report of a payment is in the books. */

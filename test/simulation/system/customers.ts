@@ -5,6 +5,7 @@ import { ServiceError } from "@gr/proto";
 import { type BillingService, DepositStatus, SpendPeriod } from "@gr/proto/billing";
 import type { ServiceClient } from "@gr/runtime";
 import { checkAnswer, checkEntry } from "../books/end-of-history.ts";
+import { violated } from "../books/invariants.ts";
 import { idOf } from "../ledger/ids.ts";
 import type { Place, SpenderFields } from "../ledger/operation.ts";
 import { type Caller, timedCall } from "../world/network.ts";
@@ -381,7 +382,8 @@ export class Customers {
         return;
       } catch (error) {
         const silent = error instanceof ServiceError && error.reason !== "invalid_value";
-        if (!silent) throw error;
+        if (!silent)
+          throw violated("I10", `${says}: refused, ${error instanceof Error ? error.message : error}`);
         if (world.tracing) world.note(`operator: ${says}: no answer`);
       }
       await this.#life.sleep(world.random.between(50, 1_000));

@@ -27,10 +27,10 @@ import {
   HOLD_GRACE_MS,
   HOLD_LEASE_MS,
   MOST_RUNNING,
+  MOST_SKEW_MS,
   RENEW_HOLDS_MS,
   RESOLVE_INTERVAL_MS,
   SEARCH_PAUSES,
-  MOST_SKEW_MS,
 } from "../world/timing.ts";
 import { billingClient } from "./billing-process.ts";
 import { MediaDesk, type Removed } from "./media-desk.ts";

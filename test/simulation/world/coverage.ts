@@ -15,6 +15,7 @@ export class Coverage {
     "crashes of a router": 0,
     "crashes of billing": 0,
     "pauses of a router": 0,
+    "pauses of billing": 0,
     "PostgreSQL away": 0,
     "commits whose reply was lost": 0,
     "clock of PostgreSQL set back": 0,

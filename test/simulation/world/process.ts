@@ -13,6 +13,7 @@ export class Process {
   crashRate = 0;
   /** Probability of standing still at one. */
   pauseRate = 0;
+  longestPauseMs = LONGEST_PAUSE_MS;
   /** Undefined while it is down. */
   life: Life | undefined;
   pausedUntil = 0;
@@ -140,7 +141,7 @@ export class Life implements Timer {
         return;
       }
       if (process.pauseRate > 0 && random.next() < process.pauseRate) {
-        process.pause(random.between(500, LONGEST_PAUSE_MS));
+        process.pause(random.between(500, process.longestPauseMs));
       }
     }
     if (process.pausedUntil > now) {

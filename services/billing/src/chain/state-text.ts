@@ -44,9 +44,16 @@ function textOf(value: unknown): string {
   );
 }
 
+/** A reviver of JSON.parse would need twice as long. */
 function parsed(text: string): unknown {
-  return JSON.parse(text, (_name, part: unknown) => {
-    const digits = (part as { readonly [INTEGER]?: unknown } | null)?.[INTEGER];
-    return typeof digits === "string" ? BigInt(digits) : part;
-  });
+  return restored(JSON.parse(text));
+}
+
+function restored(part: unknown): unknown {
+  if (typeof part !== "object" || part === null) return part;
+  const members = part as Record<string, unknown>;
+  const digits = members[INTEGER];
+  if (typeof digits === "string") return BigInt(digits);
+  for (const name of Object.keys(members)) members[name] = restored(members[name]);
+  return members;
 }

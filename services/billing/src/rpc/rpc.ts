@@ -59,7 +59,7 @@ export function billingRpc(deps: BillingDeps): RpcService {
   return implement(BillingService, {
     async post(request, { signal }) {
       const operations = readOperations(request.operations);
-      return { outcomes: (await writer.post(operations, signal)).map(outcomeMessage) };
+      return { outcomes: (await reaching(writer.post(operations, signal))).map(outcomeMessage) };
     },
     async openAccount({ accountId }) {
       await reaching(accounts.open(uuid("account_id", accountId)));
