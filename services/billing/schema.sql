@@ -158,7 +158,7 @@ CREATE TABLE claim (
   hold_id uuid NOT NULL,
   claimed_at bigint NOT NULL,
   bucket integer NOT NULL,
-  generation integer NOT NULL /* Number of the owner of this key, from 1. A writer without the latest owner in memory uses a number that exists. */,
+  generation integer NOT NULL /* Number of the owner of this key. The latest owner has the largest number in the table. */,
   key bytea NOT NULL /* Digest of the endpoint, the key and its owner. */,
   fingerprint bytea NOT NULL,
   CONSTRAINT claim_fingerprint_check CHECK (octet_length(fingerprint) = 32),
@@ -175,6 +175,8 @@ CREATE TABLE cost_by_day (
   provider text NOT NULL,
   upstream_model text NOT NULL /* Empty for an attempt that another attempt of the same request followed. */,
   cost numeric NOT NULL,
+  charged bigint NOT NULL DEFAULT 0,
+  lost numeric NOT NULL DEFAULT 0 /* The costs of failed attempts and late bills among the costs. */,
   CONSTRAINT cost_by_day_pkey PRIMARY KEY (bucket, day, provider, upstream_model)
 ) WITH (fillfactor=50);
 
@@ -416,7 +418,6 @@ CREATE TABLE text_retention (
   days integer NOT NULL,
   changed_at timestamp with time zone NOT NULL DEFAULT now(),
   CONSTRAINT text_retention_days_check CHECK (days >= 0 AND days <= 36500),
-  CONSTRAINT text_retention_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
   CONSTRAINT text_retention_pkey PRIMARY KEY (account_id)
 );
 
@@ -449,6 +450,8 @@ CREATE TABLE usage_daily (
 
 CREATE INDEX adjustment_of_account ON adjustment USING btree (account_id);
 
+CREATE INDEX claim_age ON claim USING btree (claimed_at);
+
 CREATE INDEX entry_at ON entry USING brin (at);
 
 CREATE INDEX entry_of_account ON entry USING btree (account_id, id) WHERE kind = ANY (ARRAY['deposit'::entry_kind, 'refund'::entry_kind, 'adjustment'::entry_kind, 'charge'::entry_kind]);
@@ -456,6 +459,8 @@ CREATE INDEX entry_of_account ON entry USING btree (account_id, id) WHERE kind =
 CREATE INDEX hold_open ON hold USING btree (service, deadline_at) WHERE state = 'open'::hold_state;
 
 CREATE INDEX idempotency_claimed_at ON idempotency USING btree (claimed_at);
+
+CREATE INDEX kept_answer_age ON kept_answer USING btree (kept_at);
 
 CREATE INDEX open_hold_due ON open_hold USING btree (service, deadline_at);
 

@@ -1,32 +1,23 @@
 // What happens to money that operators need to see, each as one function: a counter and, where somebody should look,
 // a log line. Ids and amounts only.
+import type { Loss, Outcome } from "@gr/ledger";
 import { formatCredits, formatPicoUsd } from "@gr/money";
-import { OutcomeCode } from "@gr/proto/billing";
 import type { Logger } from "@gr/runtime";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { ChainOperation } from "./chain/chain-operation.ts";
 import type { OpenHolds } from "./holds/hold-store.ts";
+import type { StepLedgerEvents } from "./step-ledger/step-ledger.ts";
 import type { Difference } from "./verify/ledger-invariants-store.ts";
-import type { Operation } from "./writer/operation.ts";
-import type { Loss, Posted } from "./writer/post-store.ts";
 
 /** Differences of one verification that are logged; its caller gets all of them. */
 const MOST_LOGGED = 20;
 
-const OUTCOME_NAMES = new Map<number, string>(
-  Object.entries(OutcomeCode).map(([name, code]) => [code, name.toLowerCase()]),
-);
+/** Operations that are counted: those of requests. */
+const COUNTED: ReadonlySet<string> = new Set(["place", "capture", "release", "abandon", "extend", "next"]);
 
-export interface BillingEvents {
-  /** A batch was committed. */
-  committed(operations: readonly Operation[], posted: readonly Posted[]): void;
+export interface BillingEvents extends StepLedgerEvents {
   /** All holds that are open now. */
   holdsSeen(holds: readonly OpenHolds[]): void;
-  /** A batch met another writer's locks and starts anew. */
-  triedAgain(error: unknown): void;
-  /** So many places were refused without PostgreSQL. */
-  refusedByMirror(places: number): void;
-  /** What PostgreSQL refuses could not be mirrored, so it will be asked again. */
-  notMirrored(error: unknown): void;
   ledgerVerified(differences: readonly Difference[]): void;
   /** A caller was told that its credits cannot be read. */
   creditsUnreadable(accountId: string, error: unknown): void;
@@ -79,12 +70,12 @@ export function createBillingEvents(log: Logger, metrics: Registry, waiting: () 
   });
   const retries = new Counter({
     name: "billing_commit_retries_total",
-    help: "Batches that began anew after a deadlock or serialization failure",
+    help: "Batches that began anew because another process had written to one of their accounts",
     registers,
   });
-  const mirrorRefusals = new Counter({
+  const memoryRefusals = new Counter({
     name: "billing_mirror_refusals_total",
-    help: "Places refused by what PostgreSQL said within the last second, without asking it again",
+    help: "Places that an account read within the last second refuses, without a statement",
     registers,
   });
   const open = new Gauge({
@@ -107,10 +98,11 @@ export function createBillingEvents(log: Logger, metrics: Registry, waiting: () 
       this.set(waiting());
     },
   });
-  const count = ({ kind }: Operation, { code }: Posted) => {
-    decided.inc({ operation: kind, outcome: OUTCOME_NAMES.get(code) ?? "unknown" });
+  const count = (operation: ChainOperation, { code }: Outcome) => {
+    const name = nameOf(operation);
+    if (COUNTED.has(name)) decided.inc({ operation: name, outcome: code });
   };
-  const lose = (operation: Operation, loss: Loss) => {
+  const lose = (operation: ChainOperation, loss: Loss) => {
     if (loss.failed > 0n) failedCosts.inc();
     if (loss.late > 0n) lateCosts.inc();
     if (loss.abandoned !== undefined) abandoned.inc();
@@ -119,16 +111,16 @@ export function createBillingEvents(log: Logger, metrics: Registry, waiting: () 
     logLoss(log, operation, loss);
   };
   return {
-    committed(operations, posted) {
+    committed(operations, outcomes) {
       batchSize.observe(operations.length);
       let captured = 0n;
-      for (let index = 0; index < posted.length; index += 1) {
-        const answer = posted[index];
+      for (let index = 0; index < outcomes.length; index += 1) {
+        const outcome = outcomes[index];
         const operation = operations[index];
-        if (answer === undefined || operation === undefined) continue;
-        count(operation, answer);
-        if (operation.kind === "capture" && answer.code === OutcomeCode.DONE) captured += operation.credits;
-        if (answer.loss !== undefined) lose(operation, answer.loss);
+        if (outcome === undefined || operation === undefined) continue;
+        count(operation, outcome);
+        if (operation.kind === "capture" && outcome.code === "done") captured += operation.charge;
+        if (outcome.loss !== undefined) lose(operation, outcome.loss);
       }
       if (captured > 0n) charged.inc(Number(formatCredits(captured)));
     },
@@ -144,8 +136,7 @@ export function createBillingEvents(log: Logger, metrics: Registry, waiting: () 
       retries.inc();
       log.debug({ err: error }, "a batch begins anew");
     },
-    refusedByMirror: (places) => mirrorRefusals.inc(places),
-    notMirrored: (error) => log.warn({ err: error }, "a refusal could not be mirrored"),
+    refusedFromMemory: (places) => memoryRefusals.inc(places),
     ledgerVerified: verificationEvents(log, registers),
     creditsUnreadable: (accountId, error) =>
       log.error({ accountId, err: error }, "credits could not be read"),
@@ -176,8 +167,14 @@ function verificationEvents(log: Logger, registers: Registry[]): BillingEvents["
   };
 }
 
-function logLoss(log: Logger, { holdId, kind }: Operation, { failed, late, abandoned }: Loss): void {
-  const facts = { holdId, operation: kind, costUsd: formatPicoUsd(failed + late) };
+/** A release without a found outcome has a name of its own. */
+function nameOf(operation: ChainOperation): string {
+  return operation.kind === "release" && operation.unresolved ? "abandon" : operation.kind;
+}
+
+function logLoss(log: Logger, operation: ChainOperation, { failed, late, abandoned }: Loss): void {
+  const holdId = "holdId" in operation ? operation.holdId : undefined;
+  const facts = { holdId, operation: nameOf(operation), costUsd: formatPicoUsd(failed + late) };
   if (abandoned !== undefined) {
     log.warn({ ...facts, heldUsd: formatCredits(abandoned) }, "a hold was released unresolved");
   } else if (late > 0n) {

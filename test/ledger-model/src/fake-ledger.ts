@@ -74,7 +74,7 @@ export class FakeLedger {
 
   constructor(options: FakeLedgerOptions) {
     this.#options = options;
-    this.memory = new MemoryLedger(options.freeLimit ?? null, options.overSteps ?? false);
+    this.memory = new MemoryLedger(options.freeLimit ?? null, options.overSteps ?? true);
   }
 
   get #now(): number {

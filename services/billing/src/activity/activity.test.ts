@@ -4,7 +4,6 @@ import { randomUUID } from "node:crypto";
 import type { Principal } from "@gr/identity";
 import { TextApi, UsageGroup } from "@gr/proto/billing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { stepBillingModule } from "../test/chain/step-billing-module.ts";
 import { type BillingUnderTest, startBilling, startBillingOn, THURSDAY } from "../test/start-billing.ts";
 import {
   capture,
@@ -17,7 +16,6 @@ import {
   release,
   type Wallet,
 } from "../test/wallet.ts";
-import { createTextLogStore } from "../text-log/text-log-store.ts";
 import { type ActivityFilter, sumQuery } from "./activity-store.ts";
 
 const HOUR_MS = 3_600_000;
@@ -26,7 +24,7 @@ const DAY_MS = 24 * HOUR_MS;
 let ledger: BillingUnderTest;
 let mine: Wallet;
 beforeAll(async () => {
-  ledger = await startBilling({ TEXT_LOG_DAYS: "30" }, stepBillingModule);
+  ledger = await startBilling({ TEXT_LOG_DAYS: "30" });
 });
 beforeEach(async () => {
   ledger.clock.set(THURSDAY);
@@ -182,11 +180,7 @@ describe("tokens and first tokens of texts", () => {
       lines: [line(one), line(other, { firstByteMs: undefined, usage: undefined })],
     });
     expect(await tokens()).toEqual([10, 5, true]);
-    await createTextLogStore(ledger.db).removeOld(
-      1,
-      new Date(THURSDAY + 9 * DAY_MS),
-      new AbortController().signal,
-    );
+    await ledger.db.query("DELETE FROM text_request WHERE account_id = $1", [mine.accountId]);
     const { texts } = await ledger.texts.listTexts({ accountId: mine.accountId });
     expect([texts, await tokens()]).toEqual([[], [10, 5, true]]);
     const { data } = await body("?bucket=hour&group=kind");
@@ -194,7 +188,7 @@ describe("tokens and first tokens of texts", () => {
   });
 
   test("count without a log, too", async () => {
-    const process = await startBillingOn(ledger.url, ledger.clock, { TEXT_LOG_DAYS: "0" }, stepBillingModule);
+    const process = await startBillingOn(ledger.url, ledger.clock, { TEXT_LOG_DAYS: "0" });
     await process.texts.writeTexts({ lines: [line(await make())] });
     await process.stop();
     const { texts } = await ledger.texts.listTexts({ accountId: mine.accountId });

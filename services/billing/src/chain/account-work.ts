@@ -59,17 +59,13 @@ export class AccountWork {
     return [decision.missing.hold, ...this.#unknownHolds()];
   }
 
-  /**
-   * A key without an owner in memory counts as free while a place with it is decided: the statement refuses a used key. A
-   * refused place writes nothing, so its key has to be read.
-   * @returns keys that count as free without a proof
-   */
-  unprovenKeys(): string[] {
+  /** @returns keys of new places whose owners memory lacks */
+  unreadKeys(): string[] {
     return this.#undecided().flatMap(({ operation }) => {
       if (operation.kind !== "place" || operation.claim === undefined) return [];
       const { key } = operation.claim;
-      const isAnswered = findHold(this.account, operation.holdId) !== undefined;
-      return isAnswered || this.cached.claims.has(key) ? [] : [key];
+      const isKnown = findHold(this.account, operation.holdId) !== undefined;
+      return isKnown || this.cached.claims.has(key) ? [] : [key];
     });
   }
 

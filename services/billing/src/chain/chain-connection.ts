@@ -133,8 +133,8 @@ export class ChainConnection {
     types: RowTypes,
     works: readonly AccountWork[],
   ): Promise<ReadonlySet<AccountWork>> {
+    await findClaims(client, new Map(works.map((work) => [work, work.unreadKeys()])));
     for (const work of works) await this.#decide(client, work);
-    if (await this.#readUnprovenKeys(client, works)) return new Set();
     const writing = works.filter(({ steps }) => steps.length > 0);
     if (!(await this.#store(client, types, writing))) {
       await this.#afterLostRace(client, works);
@@ -171,19 +171,6 @@ export class ChainConnection {
       if (missing.length === 0) return;
       await findHolds(client, work, missing);
     }
-  }
-
-  /** @returns whether keys were read, so the accounts are decided again */
-  async #readUnprovenKeys(client: PoolClient, works: readonly AccountWork[]): Promise<boolean> {
-    const asked = new Map<AccountWork, string[]>();
-    for (const work of works) {
-      const keys = work.unprovenKeys();
-      if (keys.length > 0) asked.set(work, keys);
-    }
-    if (asked.size === 0) return false;
-    for (const work of works) work.undo();
-    await findClaims(client, asked);
-    return true;
   }
 
   /** @returns whether the steps are stored */

@@ -1,5 +1,5 @@
-// Claim store owns the rows of Idempotency-Keys and of their kept answers. The key of the table refuses a writer without the
-// latest owner in memory; the account's chain of steps alone decides which hold owns a key.
+// Claim store owns the rows of Idempotency-Keys and of their kept answers. A writer reads the latest owner of a key before it decides,
+// and each new owner is a step of the account, so the chain of steps orders the owners.
 import type { ClaimRecord, Id } from "@gr/ledger";
 import type { PoolClient } from "@gr/runtime";
 import { columnsOf, type Value } from "./binary-rows.ts";

@@ -1,7 +1,7 @@
 // Step store owns the statements on the ledger's rows: the one that writes a batch, and the reads of its writers. Each read
 // names the buckets first, as the key does.
 import type { Id, Step } from "@gr/ledger";
-import type { PoolClient } from "@gr/runtime";
+import { inTransaction, type Pool, type PoolClient } from "@gr/runtime";
 import { encodeRows } from "./binary-rows.ts";
 import { bucketOf } from "./bucket.ts";
 import {
@@ -72,6 +72,22 @@ export interface Flush {
 /** Plans by key for short statements, also while the statistics of a growing table are old. */
 const PLANNER =
   "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off";
+
+/** The planner expects the end of a hold far behind its place, and would sort all steps of the account. */
+export const PLAN_BY_KEY =
+  "SET LOCAL enable_bitmapscan = off; SET LOCAL enable_seqscan = off; SET LOCAL jit = off";
+
+/** Runs a statement that follows accounts from places to ends. */
+export async function queryByKey<Row extends object>(
+  pool: Pool,
+  text: string,
+  values: readonly unknown[],
+): Promise<{ readonly rows: Row[]; readonly rowCount: number | null }> {
+  return await inTransaction(pool, async (client) => {
+    await client.query(PLAN_BY_KEY);
+    return await client.query<Row>(text, [...values]);
+  });
+}
 
 const TYPES = `SELECT 'step_in'::regtype::oid::int AS step, 'claim_in'::regtype::oid::int AS claim,
   'kept_answer_in'::regtype::oid::int AS "keptAnswer"`;

@@ -45,12 +45,14 @@ const UPSTREAM_MODEL = `CASE
          AND x.kind = 4 AND x.attempt = s.attempt ORDER BY x.seq LIMIT 1)
   END`;
 
-const ADD_COSTS = `INSERT INTO cost_by_day AS c (bucket, day, provider, upstream_model, cost, bookings)
-  SELECT s.bucket, ${DAY}, s.billed_by, ${UPSTREAM_MODEL}, sum(s.cost), count(*)
+const ADD_COSTS = `INSERT INTO cost_by_day AS c (bucket, day, provider, upstream_model, cost, bookings, charged, lost)
+  SELECT s.bucket, ${DAY}, s.billed_by, ${UPSTREAM_MODEL}, sum(s.cost), count(*), sum(s.charge),
+         coalesce(sum(s.cost) FILTER (WHERE s.kind <> 5), 0)
     FROM step s WHERE ${IN_RANGE} AND s.billed_by IS NOT NULL
    GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
   ON CONFLICT (bucket, day, provider, upstream_model) DO UPDATE
-    SET cost = c.cost + excluded.cost, bookings = c.bookings + excluded.bookings`;
+    SET cost = c.cost + excluded.cost, bookings = c.bookings + excluded.bookings, charged = c.charged + excluded.charged,
+        lost = c.lost + excluded.lost`;
 
 const ADD_ACTIVITY = addSteppedActivity(IN_RANGE);
 

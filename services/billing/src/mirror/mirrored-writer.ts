@@ -3,7 +3,6 @@
 import type { Credits } from "@gr/money";
 import type { Clock } from "@gr/runtime";
 import { LRUCache } from "lru-cache";
-import type { BillingEvents } from "../events.ts";
 import type { LedgerWriter } from "../writer/ledger-writer.ts";
 import type { Operation } from "../writer/operation.ts";
 import type { Posted } from "../writer/post-store.ts";
@@ -25,7 +24,10 @@ export interface MirroredWriterOptions {
   readonly writer: Pick<LedgerWriter, "post">;
   readonly mirror: SpendMirror;
   readonly readNumbers: ReadSpendNumbers;
-  readonly events: BillingEvents;
+  readonly events: {
+    refusedByMirror(places: number): void;
+    notMirrored(error: unknown): void;
+  };
   /** Milliseconds that never run back. */
   readonly stopwatch: Clock;
   /** Refused spenders that are remembered; 50,000 when absent. */

@@ -2,6 +2,7 @@
 import type { Id } from "@gr/ledger";
 import type { Pool } from "@gr/runtime";
 import { bucketOf } from "../chain/bucket.ts";
+import { queryByKey } from "../chain/step-store.ts";
 import type { NamedHold } from "../follower/open-hold-store.ts";
 import type { HoldFilter } from "../holds/hold-store.ts";
 
@@ -36,7 +37,7 @@ export async function listHoldIds(
   const values = [bucket, accountId ?? null, since, after ?? null, limit + 1];
   if (state === "open") return (await pool.query<NamedHold>(OPEN, values)).rows;
   const ends = state === undefined ? null : ENDS[state];
-  return (await pool.query<NamedHold>(PLACED, [...values, ends])).rows;
+  return (await queryByKey<NamedHold>(pool, PLACED, [...values, ends])).rows;
 }
 
 async function placedAt(pool: Pool, holdId: Id): Promise<bigint | null> {

@@ -348,9 +348,9 @@ describe("sums", () => {
     const day = "2026-01-15";
     expect(new Set(sums)).toEqual(
       new Set([
-        { day, provider: one, upstreamModel: "", cost: 15n, entries: 2n },
-        { day, provider: two, upstreamModel: "second", cost: 26n, entries: 2n },
-        { day, provider: three, upstreamModel: "third", cost: 8n, entries: 2n },
+        { day, provider: one, upstreamModel: "", cost: 15n, entries: 2n, charged: 0n, lost: 15n },
+        { day, provider: two, upstreamModel: "second", cost: 26n, entries: 2n, charged: 4n, lost: 6n },
+        { day, provider: three, upstreamModel: "third", cost: 8n, entries: 2n, charged: 0n, lost: 8n },
       ]),
     );
   });

@@ -95,9 +95,14 @@ const LAST_USED = `SELECT b.id, u.day FROM unnest($3::uuid[]) b (id)
      WHERE u.bucket = $1 AND u.account_id = $2 AND u.budget_id = b.id ORDER BY u.day DESC LIMIT 1) u`;
 
 const SUM_COSTS = `SELECT ${GROUPS.day} AS day, provider, upstream_model AS "upstreamModel", sum(cost)::text AS cost,
-    sum(bookings)::bigint AS entries
+    sum(bookings)::bigint AS entries, sum(charged)::bigint AS charged, sum(lost)::text AS lost
   FROM cost_by_day WHERE bucket = ANY ($1::int[]) AND day BETWEEN $2::date AND $3::date AND provider = ANY ($4::text[])
  GROUP BY 1, 2, 3 ORDER BY 1, 2, 3 LIMIT $5`;
+
+interface CostRow extends Omit<CostSum, "cost" | "lost"> {
+  readonly cost: string;
+  readonly lost: string;
+}
 
 const BUCKETS = Array.from({ length: 256 }, (_, bucket) => bucket);
 
@@ -130,8 +135,8 @@ export function createReportReads({ pool, accounts, sums }: ReportReadsDeps): Re
     sumCosts: async ({ fromDay, toDay, providers, limit }: CostFilter) => {
       await sums.catchUp();
       const values = [BUCKETS, fromDay, toDay, providers, limit];
-      const { rows } = await pool.query<Omit<CostSum, "cost"> & { cost: string }>(SUM_COSTS, values);
-      return rows.map(({ cost, ...sum }) => ({ ...sum, cost: BigInt(cost) }));
+      const { rows } = await pool.query<CostRow>(SUM_COSTS, values);
+      return rows.map(({ cost, lost, ...sum }) => ({ ...sum, cost: BigInt(cost), lost: BigInt(lost) }));
     },
   };
 }

@@ -52,7 +52,7 @@ export interface BillingDeps {
   readonly checkSpender: CheckSpender;
   readonly holds: HoldStore;
   readonly verify: () => Promise<LedgerReport>;
-  readonly events: BillingEvents;
+  readonly events: Pick<BillingEvents, "ledgerVerified">;
 }
 
 const LONGEST_LEASE_MS = 86_400_000n;

@@ -8,6 +8,7 @@ import { ChainConnection } from "../chain/chain-connection.ts";
 import type { ChainOperation } from "../chain/chain-operation.ts";
 import type { AnswerStore, AnswerToKeep } from "../claims/answer-store.ts";
 import type { ClaimingSpender } from "../claims/claim-store.ts";
+import { sweepClaims } from "../follower/claim-sweep-store.ts";
 import { Follower } from "../follower/follower.ts";
 import { openHoldsReader } from "../follower/open-hold-store.ts";
 import { sumsReader } from "../follower/sums-store.ts";
@@ -33,10 +34,14 @@ export interface StepLedgerOptions {
   readonly clock: Clock;
   readonly freeLimit: number | null;
   readonly log: Logger;
-  readonly events: {
-    committed(operations: readonly ChainOperation[], outcomes: readonly Outcome[]): void;
-    triedAgain(error: unknown): void;
-  };
+  readonly events: StepLedgerEvents;
+}
+
+export interface StepLedgerEvents {
+  committed(operations: readonly ChainOperation[], outcomes: readonly Outcome[]): void;
+  triedAgain(error: unknown): void;
+  /** @param places that the memory of a confirmed account refused */
+  refusedFromMemory(places: number): void;
 }
 
 export interface StepLedger {
@@ -48,15 +53,21 @@ export interface StepLedger {
   readonly checkSpender: CheckSpender;
   readonly holds: HoldStore;
   readonly reports: ReportStore;
+  /** The answers about single accounts. */
+  readonly reader: AccountReader;
+  /** Calls that wait for a commit. */
+  readonly waiting: () => number;
   verify(): Promise<LedgerReport>;
   /** Applies committed steps to sums and open holds. */
   follow(): Promise<void>;
+  /** Deletes expired claims and answers. */
+  sweep(stopping: AbortSignal): Promise<void>;
   close(): void;
 }
 
 export function createStepLedger({ pool, clock, freeLimit, log, events }: StepLedgerOptions): StepLedger {
-  const lostRace = (error: unknown) => events.triedAgain(error);
-  const connection = new ChainConnection({ pool, clock, freeLimit, log, lostRace });
+  const { triedAgain: lostRace, refusedFromMemory } = events;
+  const connection = new ChainConnection({ pool, clock, freeLimit, log, lostRace, refusedFromMemory });
   const batches = new LedgerWriter<ChainOperation, Outcome>(connection, events);
   const post = (operations: readonly ChainOperation[], signal?: AbortSignal) =>
     batches.post(operations, signal);
@@ -65,13 +76,14 @@ export function createStepLedger({ pool, clock, freeLimit, log, events }: StepLe
   const openHolds = new Follower({ pool, reader: openHoldsReader, log });
   const stepAccounts = createStepAccounts({ pool, clock, accounts, post });
   const dryRuns = createDryRuns(accounts, clock);
+  const now = () => Math.floor(clock.now());
   return {
     writer: { post: (operations, signal) => postOperations(pool, post, operations, signal) },
     accounts: stepAccounts,
     adjustments: stepAccounts,
     answers: {
       keep: (answer) => keepAnswer(pool, post, answer),
-      read: (accountId, holdId) => readKeptAnswer(pool, accountId, holdId, Math.floor(clock.now())),
+      read: (accountId, holdId) => readKeptAnswer(pool, accountId, holdId, now()),
     },
     judgeClaim: async ({ accountId, spenderId: budgetId, claim }) =>
       postedOf(await dryRuns.judgeClaim({ accountId, budgetId, claim: claimOf(claim) })),
@@ -81,10 +93,13 @@ export function createStepLedger({ pool, clock, freeLimit, log, events }: StepLe
     },
     holds: createHoldReads({ pool, clock, accounts, openHolds, post }),
     reports: createReportReads({ pool, accounts, sums }),
-    verify: () => verifyChains(pool),
+    reader: accounts,
+    waiting: () => batches.waiting,
+    verify: () => verifyChains(pool, now()),
     follow: async () => {
       await Promise.all([sums.catchUp(), openHolds.catchUp()]);
     },
+    sweep: (stopping) => sweepClaims(pool, now(), stopping),
     close: () => connection.close(),
   };
 }

@@ -1,12 +1,12 @@
 // What tests ask PostgreSQL beside what billing answers.
+import type { Pool } from "@gr/runtime";
 import type pg from "pg";
 
-/** What requests cost us that nobody was charged for: pico, of these accounts together. */
-export async function lostCost(db: pg.Pool, accountIds: readonly string[]): Promise<bigint> {
-  const { rows } = await db.query<{ lost: string }>(
-    "SELECT coalesce(sum(cost), 0)::text AS lost FROM entry WHERE kind <> 'charge' AND account_id = ANY ($1)",
-    [accountIds],
-  );
+/** Cost of these accounts that no charge pays, in pico. */
+export async function lostCost(db: { query: Pool["query"] }, accountIds: readonly string[]): Promise<bigint> {
+  const text =
+    "SELECT coalesce(sum(cost), 0)::text AS lost FROM step WHERE kind <> 5 AND account_id = ANY ($1)";
+  const { rows } = await db.query<{ lost: string }>(text, [accountIds]);
   return BigInt(rows[0]?.lost ?? -1);
 }
 

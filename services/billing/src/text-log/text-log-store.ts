@@ -4,8 +4,12 @@ import type { Credits, PicoUsd } from "@gr/money";
 import type { Pool } from "@gr/runtime";
 import { noAccount } from "../accounts/account-store.ts";
 import { addTextActivity } from "../activity/roll-up-store.ts";
+import { bucketOf } from "../chain/bucket.ts";
+import { queryByKey } from "../chain/step-store.ts";
 import type { HoldState } from "../holds/hold.ts";
-import { literal, quoted, quotedJson } from "../writer/array-literal.ts";
+import type { AccountReader } from "../reads/account-reader.ts";
+import { readHolds } from "../reads/hold-reads.ts";
+import { literal, quoted, quotedJson } from "./array-literal.ts";
 
 export interface TextLine {
   readonly id: string;
@@ -101,12 +105,27 @@ const WRITE = `WITH unhurried AS MATERIALIZED (SELECT set_config('synchronous_co
     SELECT DISTINCT ON (id) * FROM line WHERE NOT is_stored OR id IN (SELECT id FROM stored)
   )${addTextActivity("counted")}`;
 
-const COLUMNS = `h.id, h.account_id, h.spender_id, h.model, h.state, h.placed_at, h.charge, h.cost, h.price_version, h.provider,
-  t.id AS line_id, t.api, t.stream, t.began_at, t.took_ms, t.first_byte_ms, t.finish_reason, t.user_tag, t.usage, t.attempts,
+const LINE = `t.api, t.stream, t.began_at, t.took_ms, t.first_byte_ms, t.finish_reason, t.user_tag, t.usage, t.attempts,
   t.error_reason, t.error_message`;
 
-const FIND = `SELECT ${COLUMNS} FROM hold h LEFT JOIN text_request t ON t.id = h.id
-  WHERE h.id = $1 AND h.account_id = $2 AND h.service = '${TEXT_SERVICE}'`;
+const FIND_LINE = `SELECT ${LINE}, t.id, t.account_id, t.spender_id, t.model FROM text_request t WHERE t.id = $1 AND t.account_id = $2`;
+
+const STATE = "CASE WHEN e.kind IS NULL THEN 'open' WHEN e.kind = 5 THEN 'captured' ELSE 'released' END";
+
+/** The end of a hold is near its place, and its attempts are between both, so each search follows the account from there. */
+const PAGE = `SELECT ${LINE}, t.id, t.account_id, t.spender_id, t.model, p.at AS placed_at, p.price_version, e.charge, e.cost,
+    coalesce(n.provider, p.provider) AS provider, ${STATE} AS state
+  FROM text_request t
+  JOIN step p ON p.bucket = $1 AND p.account_id = $2 AND p.id = t.id AND p.kind = 2
+  LEFT JOIN LATERAL (
+    SELECT e.seq, e.kind, e.attempt, e.charge, e.cost FROM step e
+     WHERE e.bucket = $1 AND e.account_id = $2 AND e.seq > p.seq AND e.place_seq = p.seq AND e.kind IN (5, 6, 7)
+     ORDER BY e.seq LIMIT 1) e ON true
+  LEFT JOIN LATERAL (
+    SELECT n.provider FROM step n
+     WHERE n.bucket = $1 AND n.account_id = $2 AND n.seq > p.seq AND n.seq < coalesce(e.seq, 9223372036854775807) AND n.place_seq = p.seq
+       AND n.kind = 4 AND coalesce(e.attempt, 2) > 1
+     ORDER BY n.seq DESC LIMIT 1) n ON true`;
 
 // From one account to the next in the index, so that the lines of those who keep them for long are not read through.
 const REMOVE = `WITH RECURSIVE keeper AS (
@@ -125,21 +144,14 @@ const REMOVE = `WITH RECURSIVE keeper AS (
       LIMIT ${SLICE} FOR UPDATE SKIP LOCKED
     ) old LIMIT ${SLICE}))`;
 
-const SET_DAYS = `INSERT INTO text_retention (account_id, days) SELECT id, $2 FROM account WHERE id = $1
+const SET_DAYS = `INSERT INTO text_retention (account_id, days) SELECT account_id, $2 FROM step WHERE bucket = $3 AND account_id = $1 AND seq = 1
   ON CONFLICT (account_id) DO UPDATE SET days = excluded.days, changed_at = now()`;
 
-interface TextRow {
+interface LineRow {
   id: string;
   account_id: string;
   spender_id: string;
   model: string;
-  state: HoldState;
-  placed_at: Date;
-  charge: bigint | null;
-  cost: bigint | null;
-  price_version: string;
-  provider: string;
-  line_id: string | null;
   api: TextLine["api"];
   stream: boolean;
   began_at: Date;
@@ -153,18 +165,32 @@ interface TextRow {
   error_message: string;
 }
 
-export function createTextLogStore(pool: Pool): TextLogStore {
+interface TextRow extends LineRow {
+  state: HoldState;
+  placed_at: bigint;
+  charge: bigint | null;
+  cost: bigint | null;
+  price_version: string;
+  provider: string;
+}
+
+/** @param accounts the holds of requests */
+export function createTextLogStore(pool: Pool, accounts: AccountReader): TextLogStore {
   return {
     write: async (lines, byDefault) => {
       await pool.query({ name: "write_texts", text: WRITE, values: [byDefault, ...columnsOf(lines)] });
     },
     list: async (filter) => {
       const { text, values } = pageQuery(filter);
-      return (await pool.query<TextRow>(text, values)).rows.map(textOf);
+      return (await queryByKey<TextRow>(pool, text, values)).rows.map(textOf);
     },
     find: async (accountId, id) => {
-      const { rows } = await pool.query<TextRow>(FIND, [id, accountId]);
-      return rows[0] && textOf(rows[0]);
+      const [hold] = await readHolds(accounts, [{ accountId, holdId: id }]);
+      if (hold?.service !== TEXT_SERVICE) return undefined;
+      const { rows } = await pool.query<LineRow>(FIND_LINE, [id, accountId]);
+      const { spenderId, model, state, placedAt, charge, cost, priceVersion, provider } = hold;
+      const line = rows[0] && lineOf(rows[0]);
+      return { id, accountId, spenderId, model, state, placedAt, charge, cost, priceVersion, provider, line };
     },
     removeOld: async (byDefault, now, stopping) => {
       for (let removed: number | null = SLICE; removed === SLICE && !stopping.aborted; ) {
@@ -178,7 +204,7 @@ export function createTextLogStore(pool: Pool): TextLogStore {
     setDaysOf: async (accountId, days) => {
       if (days === undefined) {
         await pool.query("DELETE FROM text_retention WHERE account_id = $1", [accountId]);
-      } else if ((await pool.query(SET_DAYS, [accountId, days])).rowCount === 0) {
+      } else if ((await pool.query(SET_DAYS, [accountId, days, bucketOf(accountId)])).rowCount === 0) {
         throw noAccount(accountId);
       }
     },
@@ -210,8 +236,8 @@ function columnsOf(lines: readonly TextLine[]): string[] {
 /** Each term as it is asked for, so that the index of the spender serves whoever asks for one. */
 export function pageQuery(filter: TextFilter): { text: string; values: unknown[] } {
   const { accountId, spenderId, model, state, beganAfter, beganBefore, before, limit } = filter;
-  const values: unknown[] = [accountId];
-  const terms = ["t.account_id = $1"];
+  const values: unknown[] = [bucketOf(accountId), accountId];
+  const terms = ["t.account_id = $2"];
   const add = (term: string, value: unknown) => {
     if (value === undefined) return;
     values.push(value);
@@ -219,7 +245,7 @@ export function pageQuery(filter: TextFilter): { text: string; values: unknown[]
   };
   add("t.spender_id =", spenderId);
   add("t.model =", model);
-  add("h.state =", state);
+  add(`${STATE} =`, state);
   add("t.began_at >", beganAfter);
   add("t.began_at <", beganBefore);
   if (before !== undefined) {
@@ -227,7 +253,7 @@ export function pageQuery(filter: TextFilter): { text: string; values: unknown[]
     terms.push(`(t.began_at, t.id) < ($${values.length - 1}, $${values.length})`);
   }
   values.push(limit + 1);
-  const text = `SELECT ${COLUMNS} FROM text_request t JOIN hold h ON h.id = t.id
+  const text = `${PAGE}
     WHERE ${terms.join(" AND ")} ORDER BY t.began_at DESC, t.id DESC LIMIT $${values.length}`;
   return { text, values };
 }
@@ -236,26 +262,30 @@ function textOf(row: TextRow): LoggedText {
   const { id, account_id: accountId, spender_id: spenderId, model, state, provider } = row;
   return {
     ...{ id, accountId, spenderId, model, state, provider },
-    placedAt: row.placed_at,
+    placedAt: new Date(Number(row.placed_at)),
     charge: row.charge ?? 0n,
     cost: row.cost ?? 0n,
     priceVersion: row.price_version,
-    line:
-      row.line_id === null
-        ? undefined
-        : {
-            ...{ id, accountId, spenderId, model },
-            api: row.api,
-            stream: row.stream,
-            beganAt: row.began_at,
-            tookMs: row.took_ms,
-            firstByteMs: row.first_byte_ms,
-            finishReason: row.finish_reason,
-            userTag: row.user_tag,
-            usage: row.usage,
-            attempts: row.attempts,
-            errorReason: row.error_reason,
-            errorMessage: row.error_message,
-          },
+    line: lineOf(row),
+  };
+}
+
+function lineOf(row: LineRow): TextLine {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    spenderId: row.spender_id,
+    model: row.model,
+    api: row.api,
+    stream: row.stream,
+    beganAt: row.began_at,
+    tookMs: row.took_ms,
+    firstByteMs: row.first_byte_ms,
+    finishReason: row.finish_reason,
+    userTag: row.user_tag,
+    usage: row.usage,
+    attempts: row.attempts,
+    errorReason: row.error_reason,
+    errorMessage: row.error_message,
   };
 }

@@ -4,6 +4,9 @@ import { randomUUID } from "node:crypto";
 import { HoldState, TextApi } from "@gr/proto/billing";
 import { until } from "@gr/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { PLAN_BY_KEY } from "../chain/step-store.ts";
+import { AccountReader } from "../reads/account-reader.ts";
+import { addTexts } from "../test/many-texts-store.ts";
 import { type BillingUnderTest, startBilling, startBillingOn, THURSDAY } from "../test/start-billing.ts";
 import { capture, openWallet, place, post, release, type Wallet } from "../test/wallet.ts";
 import { createTextLogStore, pageQuery, type TextFilter } from "./text-log-store.ts";
@@ -13,6 +16,9 @@ const NO_FILTER = {
   ...{ spenderId: undefined, model: undefined, state: undefined },
   ...{ beganAfter: undefined, beganBefore: undefined, before: undefined },
 } as const;
+
+/** Removals read no hold. */
+const NO_HOLDS = new AccountReader({} as never);
 
 let ledger: BillingUnderTest;
 beforeAll(async () => {
@@ -166,19 +172,8 @@ test("a page of a large log is read from an index and never sorted, by account a
   const mine = await openWallet(ledger.inProcess, 1_000n);
   const db = await ledger.transaction();
   try {
-    await db.query(
-      `INSERT INTO hold SELECT gen_random_uuid(), CASE WHEN n % 2 = 0 THEN $1 ELSE gen_random_uuid() END,
-         CASE WHEN n % 4 = 0 THEN $2 ELSE gen_random_uuid() END, 1, now() - n * interval '1 second', now(), NULL, 1, 1, 0, 1,
-         (CASE WHEN n % 20 = 2 THEN 'released' ELSE 'captured' END)::hold_state, 'text-proxy', 'p', 'p', 'm' || n % 7, '1'
-         FROM generate_series(1, 20000) n`,
-      [mine.accountId, mine.spenderId],
-    );
-    await db.query(
-      `INSERT INTO text_request SELECT id, account_id, spender_id, model, 'chat', false, placed_at, 1, NULL, '', '', NULL, '[]',
-         '', '' FROM hold WHERE account_id = $1`,
-      [mine.accountId],
-    );
-    await db.query("ANALYZE text_request, hold");
+    await addTexts(db, mine, 20_000);
+    await db.query(PLAN_BY_KEY);
     const planOf = async (filter: Partial<TextFilter>) => {
       const { text, values } = pageQuery({ ...NO_FILTER, accountId: mine.accountId, limit: 20, ...filter });
       const { rows } = await db.query<{ "QUERY PLAN": string }>(`EXPLAIN ${text}`, values);
@@ -230,7 +225,11 @@ test("lines that are older than they are kept go, and what they cost stays", asy
 describe("an account's own term", () => {
   const DAYS_AGO = (days: number) => ({ beganAt: BigInt(THURSDAY - days * DAY_MS) });
   const round = (days: number) =>
-    createTextLogStore(ledger.db).removeOld(days, new Date(ledger.clock.now()), new AbortController().signal);
+    createTextLogStore(ledger.db, NO_HOLDS).removeOld(
+      days,
+      new Date(ledger.clock.now()),
+      new AbortController().signal,
+    );
   const isKept = async ({ accountId }: Wallet, requestId: string) =>
     (await ledger.texts.findText({ accountId, requestId })).text?.line !== undefined;
 
@@ -292,7 +291,7 @@ describe("an account's own term", () => {
           return { rowCount: 0 };
         },
       };
-      const store = createTextLogStore(spy as unknown as typeof ledger.db);
+      const store = createTextLogStore(spy as unknown as typeof ledger.db, NO_HOLDS);
       await store.removeOld(30, new Date(), new AbortController().signal);
       expect(plans).toEqual([expect.stringContaining("text_request_of_account")]);
       expect(plans).toEqual([expect.not.stringContaining("Seq Scan on text_request")]);

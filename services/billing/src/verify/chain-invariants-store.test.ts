@@ -41,7 +41,7 @@ beforeAll(async () => {
 afterAll(() => rig.stop());
 
 test("sound rows have no difference, and their totals are counted", async () => {
-  expect(await verifyChains(rig.pool)).toEqual({
+  expect(await verifyChains(rig.pool, rig.clock.now())).toEqual({
     differences: [],
     accounts: 1n,
     holds: 514n,
@@ -62,7 +62,7 @@ test("a period that changes and changes back between two holds opens two windows
     await writer.post(budget(wallet, { limit: 50n, period, revision: BigInt(2 + index) }));
   }
   await writer.post(place(wallet, 10n));
-  expect((await verifyChains(own.pool)).differences).toEqual([]);
+  expect((await verifyChains(own.pool, own.clock.now())).differences).toEqual([]);
   await own.stop();
 });
 
@@ -117,7 +117,7 @@ describe("a difference is reported:", () => {
       await client.query("BEGIN");
       await client.query("ALTER TABLE step DROP CONSTRAINT step_is_sound");
       await client.query(change);
-      const found = await findChainDifferences(client, [0, 255]);
+      const found = await findChainDifferences(client, [0, 255], rig.clock.now());
       expect(found.map((each) => each.invariant)).toContain(invariant);
       await client.query("ROLLBACK");
     });
@@ -130,7 +130,9 @@ describe("a difference is reported:", () => {
         "UPDATE step SET id = (SELECT id FROM step WHERE seq = 4) WHERE kind = 2 AND seq = 6",
       );
       await client.query("UPDATE step SET held = held + 995 WHERE kind = 2 AND seq = 8");
-      const found = (await findChainDifferences(client, [0, 255])).map((each) => each.invariant);
+      const found = (await findChainDifferences(client, [0, 255], rig.clock.now())).map(
+        (each) => each.invariant,
+      );
       expect(found).toContain("places, deposits, refunds and adjustments begin once");
       expect(found).toContain("no balance is below zero by a hold");
       await client.query("ROLLBACK");

@@ -31,6 +31,9 @@ const DEFINITIONS = `definition AS (
            WINDOW own AS (PARTITION BY account_id, d ->> 'id')) firsts)`;
 const IS_VALID = `d.account_id = s.account_id AND d.budget = x.budget AND d.seq < s.seq AND (d.until_seq IS NULL OR d.until_seq > s.seq)`;
 
+/** Claims and answers that are older may be swept. */
+const LIFETIME_AGO = "$3::bigint - 86400000";
+
 /** Steps that a reader of the follower has applied, of the alias s. */
 const applied = (reader: string) => `EXISTS (SELECT FROM step_cursor c
     WHERE c.bucket = s.bucket AND c.reader = '${reader}' AND pg_visible_in_snapshot(s.tx::text::xid8, c.seen))`;
@@ -94,16 +97,23 @@ const CHECKS: Readonly<Record<string, string>> = {
       SELECT p.account_id, p.claim, p.seq, e.seq AS end_seq FROM ${STEP} p LEFT JOIN ${STEP} e
         ON ${SAME_ACCOUNT} AND e.place_seq = p.seq AND e.kind IN (5, 6, 7)
        WHERE p.kind = 2 AND p.claim IS NOT NULL) x) y WHERE next_seq IS NOT NULL AND (end_seq IS NULL OR end_seq > next_seq)`,
-  "claims are those of their places, in their order": `SELECT account_id, p.seq FROM (
-      SELECT account_id, key, hold_id, generation, row_number() OVER (PARTITION BY account_id, key ORDER BY generation) AS n
-        FROM claim WHERE ${OWN}) c
-    FULL JOIN (SELECT account_id, seq, claim AS key, id AS hold_id,
-        row_number() OVER (PARTITION BY account_id, claim ORDER BY seq) AS n FROM ${STEP} s WHERE kind = 2 AND claim IS NOT NULL) p
-      USING (account_id, key, hold_id) WHERE c.n IS DISTINCT FROM p.n OR c.n IS DISTINCT FROM c.generation`,
+  "claims are those of their places, in their order": `WITH both_sides AS (
+    SELECT account_id, key, hold_id, c.generation, p.seq, p.at, p.is_open
+      FROM (SELECT account_id, key, hold_id, generation FROM claim WHERE ${OWN}) c
+      FULL JOIN (
+        SELECT account_id, seq, at, claim AS key, id AS hold_id,
+               NOT EXISTS (SELECT FROM step e WHERE e.bucket = s.bucket AND e.account_id = s.account_id AND e.place_seq = s.seq
+                              AND e.kind IN (5, 6, 7)) AS is_open
+          FROM ${STEP} s WHERE kind = 2 AND claim IS NOT NULL) p USING (account_id, key, hold_id))
+    SELECT account_id, seq FROM both_sides WHERE seq IS NULL OR (generation IS NULL AND (is_open OR at > ${LIFETIME_AGO}))
+    UNION ALL
+    SELECT account_id, seq FROM (
+      SELECT account_id, seq, generation, lag(generation) OVER (PARTITION BY account_id, key ORDER BY seq) AS generation0
+        FROM both_sides WHERE seq IS NOT NULL AND generation IS NOT NULL) x WHERE generation <= generation0`,
   "kept answers are those of their steps": `SELECT coalesce(a.account_id, s.account_id) AS account_id, s.seq
     FROM (SELECT * FROM kept_answer WHERE ${OWN}) a
     FULL JOIN (SELECT * FROM ${STEP} k WHERE kind = 10) s ON s.bucket = a.bucket AND s.account_id = a.account_id AND s.id = a.hold_id
-    WHERE a.hold_id IS NULL OR s.id IS NULL OR s.at <> a.kept_at`,
+    WHERE s.id IS NULL OR s.at <> a.kept_at OR (a.hold_id IS NULL AND s.at > ${LIFETIME_AGO})`,
   "states equal their step": `SELECT a.account_id, a.seq FROM (SELECT * FROM account_state WHERE ${OWN}) a
     LEFT JOIN step s USING (bucket, account_id, seq)
     WHERE (a.at, a.credited, a.debited, a.held) IS DISTINCT FROM (s.at, s.credited, s.debited, s.held)`,
@@ -121,12 +131,14 @@ const CHECKS: Readonly<Record<string, string>> = {
     FULL JOIN (SELECT * FROM usage_by_day WHERE ${OWN}) u USING (account_id, day, budget_id, model, provider)
     WHERE (u.requests, u.charge, u.cost) IS DISTINCT FROM (e.requests, e.charge, e.cost)`,
   "costs by day are the sum of their bookings": `SELECT NULL::uuid AS account_id, NULL::bigint AS seq FROM (
-      SELECT s.bucket, ${DAY} AS day, s.billed_by AS provider, sum(s.cost) AS cost, count(*) AS bookings
+      SELECT s.bucket, ${DAY} AS day, s.billed_by AS provider, sum(s.cost) AS cost, count(*) AS bookings,
+             sum(s.charge) AS charged, coalesce(sum(s.cost) FILTER (WHERE s.kind <> 5), 0) AS lost
         FROM ${STEP} s WHERE s.billed_by IS NOT NULL AND ${applied("sums")} GROUP BY 1, 2, 3) e
     FULL JOIN (
-      SELECT bucket, day, provider, sum(cost) AS cost, sum(bookings) AS bookings FROM cost_by_day WHERE ${OWN} GROUP BY 1, 2, 3) c
+      SELECT bucket, day, provider, sum(cost) AS cost, sum(bookings) AS bookings, sum(charged) AS charged, sum(lost) AS lost
+        FROM cost_by_day WHERE ${OWN} GROUP BY 1, 2, 3) c
       USING (bucket, day, provider)
-    WHERE (c.cost, c.bookings) IS DISTINCT FROM (e.cost, e.bookings)`,
+    WHERE (c.cost, c.bookings, c.charged, c.lost) IS DISTINCT FROM (e.cost, e.bookings, e.charged, e.lost)`,
   "the list of open holds is that of the steps": `SELECT account_id, place_seq AS seq FROM (
       SELECT account_id, coalesce(place_seq, seq) AS place_seq, max(deadline_at) FILTER (WHERE kind IN (2, 3, 4)) AS deadline_at,
              coalesce(max(deadline_at) FILTER (WHERE kind = 9), 0) AS leased_until
@@ -154,22 +166,27 @@ interface TotalsRow {
   readonly lost_cost: string;
 }
 
-export async function verifyChains(pool: Pool): Promise<LedgerReport> {
+/** @param now Unix milliseconds */
+export async function verifyChains(pool: Pool, now: number): Promise<LedgerReport> {
   const slices: LedgerReport[] = [];
   const { rows } = await pool.query<{ rows: number }>(SIZE);
   const count = Math.min(BUCKETS, Math.ceil((rows[0]?.rows ?? 0) / SLICE_ROWS) || 1);
   for (let slice = 0; slice < count; slice += 1) {
     const first = Math.floor((slice * BUCKETS) / count);
     const last = Math.floor(((slice + 1) * BUCKETS) / count) - 1;
-    slices.push(await inTransaction(pool, (client) => verifySlice(client, [first, last])));
+    slices.push(await inTransaction(pool, (client) => verifySlice(client, [first, last], now)));
   }
   return slices.reduce(sumOf);
 }
 
-async function verifySlice(client: PoolClient, buckets: readonly [number, number]): Promise<LedgerReport> {
+async function verifySlice(
+  client: PoolClient,
+  buckets: readonly [number, number],
+  now: number,
+): Promise<LedgerReport> {
   await client.query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY");
   await client.query(`SET LOCAL statement_timeout = ${TIMEOUT_MS}`);
-  const differences = await findChainDifferences(client, buckets);
+  const differences = await findChainDifferences(client, buckets, now);
   const { rows } = await client.query<TotalsRow>({ ...patiently(TOTALS), values: [...buckets] });
   const [totals] = rows;
   if (totals === undefined) throw new Error("The totals of the ledger have no row.");
@@ -184,16 +201,17 @@ async function verifySlice(client: PoolClient, buckets: readonly [number, number
   };
 }
 
-/** As the transaction of this connection sees the rows. */
+/** As the transaction of this connection sees the rows. @param now Unix milliseconds */
 export async function findChainDifferences(
   client: PoolClient,
   buckets: readonly [number, number],
+  now: number,
 ): Promise<Difference[]> {
   const differences: Difference[] = [];
   for (const [invariant, text] of Object.entries(CHECKS)) {
     const { rows } = await client.query<{ account_id: string | null; seq: bigint | null }>({
       ...patiently(`SELECT account_id, seq FROM (${text}) wrong ORDER BY 1, 2 LIMIT ${MOST_DIFFERENCES}`),
-      values: [...buckets],
+      values: text.includes(LIFETIME_AGO) ? [...buckets, now] : [...buckets],
     });
     const where = (account: string | null) =>
       account === null ? `buckets ${buckets.join(" to ")}` : `account ${account}`;

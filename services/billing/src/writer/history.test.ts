@@ -6,12 +6,9 @@ import { ServiceError } from "@gr/proto";
 import { BillingService, DepositStatus, OutcomeCode, ReleaseReason } from "@gr/proto/billing";
 import { type RunningProcess, startProcess } from "@gr/runtime";
 import { byDepth } from "@gr/testing/depth";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { billingModule } from "../module.ts";
 import { messageOfPeriod } from "../rpc/message-names.ts";
-import { lostInSteps } from "../test/chain/follower-store.ts";
-import { stepBillingModule } from "../test/chain/step-billing-module.ts";
 import {
   ACCOUNTS,
   type HistoryAnswer,
@@ -44,25 +41,14 @@ const RARE = [
 ];
 
 let ledger: BillingUnderTest;
-let isOverSteps: boolean;
 const seen = new Map<OutcomeCode, number>();
 
-describe.each([
-  { ledgerOf: "today's tables", overSteps: false },
-  { ledgerOf: "the chain of steps", overSteps: true },
-])("over $ledgerOf", ({ overSteps }) => {
-  beforeAll(async () => {
-    isOverSteps = overSteps;
-    seen.clear();
-    const env = { FREE_REQUESTS_PER_DAY: String(FREE_LIMIT) };
-    ledger = await startBilling(env, overSteps ? stepBillingModule : billingModule);
-  });
-  afterAll(() => ledger.stop());
-
-  test("every history has the answers and the books of the fake, and books that add up", playHistories);
+beforeAll(async () => {
+  ledger = await startBilling({ FREE_REQUESTS_PER_DAY: String(FREE_LIMIT) });
 });
+afterAll(() => ledger.stop());
 
-async function playHistories(): Promise<void> {
+test("every history has the answers and the books of the fake, and books that add up", async () => {
   const property = fc.asyncProperty(history, async ({ spenders, steps }) => {
     ledger.clock.set(THURSDAY);
     const world = await openWorld(spenders);
@@ -81,11 +67,11 @@ async function playHistories(): Promise<void> {
     await fc.assert(property, { numRuns: RUNS });
   }
   expect(missing()).toEqual([]);
-}
+});
 
 /** Fresh accounts and spenders, in billing and in the fake. */
 async function openWorld(fields: readonly SpenderFields[]) {
-  const fake = new FakeBilling({ clock: ledger.clock, freeLimit: FREE_LIMIT, overSteps: isOverSteps });
+  const fake = new FakeBilling({ clock: ledger.clock, freeLimit: FREE_LIMIT });
   const beside = await startFake(fake);
   const billing = beside.dial("billing", BillingService);
   const accountIds = Array.from({ length: ACCOUNTS }, () => randomUUID());
@@ -151,7 +137,7 @@ async function openWorld(fields: readonly SpenderFields[]) {
   const placedBy = new Map<number, number>();
   /** Steps refuse the hold of another account in one bucket only. No client chooses the id of a hold. */
   const isForeign = (one: HistoryOperation, hold: number) =>
-    isOverSteps && one.kind === "place" && (placedBy.get(hold) ?? one.account) !== one.account;
+    one.kind === "place" && (placedBy.get(hold) ?? one.account) !== one.account;
   /** About the hold that is meant; and whoever keeps an answer captures with what it says. */
   const meant = ({ fresh, ...one }: HistoryOperation): HistoryOperation => {
     const named = holdOf(one.hold, fresh);
@@ -234,8 +220,7 @@ async function openWorld(fields: readonly SpenderFields[]) {
         await both((to) => to.getCredits({ accountId, bySpender: true }));
         await both((to) => to.listHolds({ accountId, limit: MOST_HOLDS }));
       }
-      const lost = isOverSteps ? lostInSteps : lostCost;
-      expect(fake.lost).toBe(await lost(ledger.db, accountIds));
+      expect(fake.lost).toBe(await lostCost(ledger.db, accountIds));
     },
   };
 }

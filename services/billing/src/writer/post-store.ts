@@ -4,7 +4,7 @@ import type { Credits, PicoUsd } from "@gr/money";
 import { OutcomeCode } from "@gr/proto/billing";
 import type { PoolClient } from "@gr/runtime";
 import type { Period } from "../accounts/spender.ts";
-import { literal, quoted } from "./array-literal.ts";
+import { literal, quoted } from "../text-log/array-literal.ts";
 import type { Claim, HoldTag, Operation } from "./operation.ts";
 
 const POST =

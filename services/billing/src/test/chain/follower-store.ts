@@ -22,14 +22,6 @@ export async function countFollowed(pool: Pool): Promise<number> {
   return rows[0]?.requests ?? -1;
 }
 
-/** Cost of these accounts that no charge pays, in pico. */
-export async function lostInSteps(db: { query: Pool["query"] }, accountIds: readonly Id[]): Promise<bigint> {
-  const text =
-    "SELECT coalesce(sum(cost), 0)::text AS lost FROM step WHERE kind <> 5 AND account_id = ANY ($1)";
-  const { rows } = await db.query<{ lost: string }>(text, [accountIds]);
-  return BigInt(rows[0]?.lost ?? -1);
-}
-
 /** Rows of the cursors with their places in the table and their transactions. */
 export async function cursorRows(client: PoolClient, reader: string, lock: boolean): Promise<unknown[]> {
   const text = `SELECT bucket, seen::text, ctid::text, xmin::text, xmax::text FROM step_cursor
