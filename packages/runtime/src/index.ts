@@ -24,7 +24,6 @@ export {
 export { connectRedis, openRedis, type Redis, type RedisScript, redisScript } from "./database/redis.ts";
 export { RedisGate, type RedisGateMessages } from "./database/redis-gate.ts";
 export { isUuid, UUID, UUID_PATTERN } from "./database/uuid.ts";
-export { csvLine } from "./streams/csv-line.ts";
 export { hasEntityTag } from "./http/entity-tag.ts";
 export type { MountPoint } from "./http/forward-request.ts";
 export {
@@ -96,6 +95,7 @@ export {
   startProcess,
 } from "./run.ts";
 export { openPool, type PostgresConfig, requireSchema } from "./schema.ts";
+export { csvLine } from "./streams/csv-line.ts";
 export { dataOf, endOfEvent, SseSplitter } from "./streams/sse-splitter.ts";
 export { STREAM_HEADERS } from "./streams/stream-headers.ts";
 export {

@@ -3,7 +3,7 @@ import { normalKey, type Principal } from "@gr/identity";
 import { formatCredits } from "@gr/money";
 import { type Clock, csvLine, isUuid, type RestRoute, restRoute } from "@gr/runtime";
 import { z } from "zod";
-import { invalid } from "../rpc/field-rules.ts";
+import { invalid, text } from "../rpc/field-rules.ts";
 import { BUCKETS, MOST_BUCKETS, type Span, spanOf } from "./activity-span.ts";
 import { ACTIVITY_GROUPS, type ActivityGroup } from "./activity-store.ts";
 import {
@@ -127,10 +127,14 @@ export const activityRoute = ({ readActivity, clock }: ActivityRestDeps): RestRo
       401: { description: "Missing, invalid, expired or management key" },
     },
     handle: async ({ query: asked, caller, reply }) => {
-      const { bucket = "day", group: groupBy = "model", model, provider } = asked;
+      const { bucket = "day", group: groupBy = "model" } = asked;
       const span = spanOf(bucket, momentOf("from", asked.from, 0), untilOf(asked.to, clock.now()));
       const spenderId = spenderOf(asked, caller);
-      const filter = { accountId: caller.accountId, span, group: groupBy, spenderId, model, provider };
+      const filter = {
+        ...{ accountId: caller.accountId, span, group: groupBy, spenderId },
+        model: asked.model && text("model", asked.model, MOST_NAME),
+        provider: asked.provider && text("provider", asked.provider, MOST_NAME),
+      };
       const activity = await readActivity(filter);
       const body = answerOf(activity, asked, { span, groupBy, accountId: caller.accountId });
       if (asked.format !== "csv") return body;

@@ -259,6 +259,9 @@ describe("a question is refused", () => {
     ["?key=7", "key"],
     [`?key=${randomUUID()}`, "key"],
     ["?model=", "model"],
+    ["?model=%00", "model"],
+    ["?provider=a%00", "provider"],
+    ["?model=a&model=b", "model"],
     ["?format=xml", "format"],
   ])("as %s, with the name of the field %s", async (search, param) => {
     expect(await read(search)).toMatchObject({ status: 400, body: { error: { param } } });

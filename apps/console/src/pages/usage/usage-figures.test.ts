@@ -37,5 +37,12 @@ test("counts, shares, changes and spend are short", () => {
     ...["+12%", "−3.0%", undefined, "No change"],
   ]);
   expect([spendText(12.345), spendText(0.0031), spendText(0.5, 20)]).toEqual(["$12.35", "$0.0031", "$0.50"]);
-  expect([0, 0.005, 5, 2_000].map(spendTick)).toEqual(["$0", "$0.005", "$5", "$2 k"]);
+  const ticks = [
+    spendTick(0, 3),
+    spendTick(0.005, 3),
+    spendTick(0.1, 2),
+    spendTick(5, 0),
+    spendTick(2_000, 0),
+  ];
+  expect(ticks).toEqual(["$0", "$0.005", "$0.10", "$5", "$2 k"]);
 });

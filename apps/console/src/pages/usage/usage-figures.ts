@@ -4,6 +4,7 @@ import {
   compactText,
   countText,
   moneyText,
+  requestMoneyText,
   secondsText,
   spendText,
   spendTick,
@@ -21,7 +22,8 @@ export interface MetricLook {
   readonly addsUp: boolean;
   /** @param whole sum that the value is a part of */
   readonly text: (value: number, whole?: number) => string;
-  readonly tickText: (value: number) => string;
+  /** @param decimals of all values of the axis */
+  readonly tickText: (value: number, decimals: number) => string;
 }
 
 const COUNT = {
@@ -97,7 +99,9 @@ export function amountsThatAddUp(
   amounts: readonly string[],
 ): { total: string; amounts: string[] } {
   const units = (usd: string) => BigInt(usd.replace(".", ""));
-  if (units(total) < 10_000n) return { total: moneyText(total), amounts: amounts.map(moneyText) };
+  if (units(total) < 10_000n) {
+    return { total: requestMoneyText(total), amounts: amounts.map(requestMoneyText) };
+  }
   const cents = (units(total) + 50n) / 100n;
   const floors = amounts.map((usd) => units(usd) / 100n);
   let rest = Number(cents - floors.reduce((sum, each) => sum + each, 0n));

@@ -10,7 +10,7 @@ import { labelledColumns, ticksOf } from "./axis.ts";
 export const MOST_SERIES = 6;
 const PHONE = "(max-width: 48em)";
 const MANY_COLUMNS = 60;
-/** Part of the axis in which a centred label would leave it. */
+/** Part of the axis in which a centred label would be beyond its end. */
 const EDGE = 0.03;
 
 export interface Series {
@@ -45,7 +45,8 @@ export interface TimeChartProps {
   readonly timeText: (begin: string) => string;
   /** @param whole the sum of the column, with the number of decimals of all its parts */
   readonly valueText: (value: number, whole?: number) => string;
-  readonly tickText?: (value: number) => string;
+  /** @param decimals of all values of the axis */
+  readonly tickText?: (value: number, decimals: number) => string;
   /** Values are counts. */
   readonly isWhole?: boolean;
   /** End of the axis without a value. */
@@ -58,11 +59,12 @@ export interface TimeChartProps {
 export function TimeChart(props: TimeChartProps) {
   const { label, as = "bars", height = 250, series, columns, isWhole = false, hasLegend = true } = props;
   const { least = 4, areHours = false } = props;
-  const { timeText, valueText, tickText = valueText } = props;
+  const { timeText, valueText, tickText = (value) => valueText(value) } = props;
   const isPhone = useMediaQuery(PHONE) === true;
   const most = columns.map(({ values }) => (as === "bars" ? totalOf(values) : largestOf(values)));
   const ticks = ticksOf(Math.max(0, ...most) || least, isWhole);
   const top = ticks.at(-1) ?? 1;
+  const decimals = Math.max(...ticks.map((tick) => `${tick}`.split(".")[1]?.length ?? 0));
   const begins = columns.map(({ begin }) => begin);
   const labelled = labelledColumns(begins, isPhone ? 4 : 8, areHours);
   return (
@@ -70,7 +72,7 @@ export function TimeChart(props: TimeChartProps) {
       <div className="chart-values" style={{ height }} aria-hidden="true">
         {ticks.map((tick) => (
           <span key={tick} style={{ bottom: `${(tick / top) * 100}%` }}>
-            {tickText(tick)}
+            {tickText(tick, decimals)}
           </span>
         ))}
       </div>
@@ -248,7 +250,7 @@ interface TipProps {
   readonly series: readonly Series[];
   readonly valueText: TimeChartProps["valueText"];
   readonly isSum: boolean;
-  /** The tip is at the left, since the page ends at the right. */
+  /** The tip is at the left. */
   readonly isLate: boolean;
 }
 

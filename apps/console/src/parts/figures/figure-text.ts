@@ -78,9 +78,11 @@ export function spendText(usd: number, whole = usd): string {
   return moneyText(usd.toFixed(whole < 1 ? 4 : 2));
 }
 
-/** Value of an axis. */
-export function spendTick(usd: number): string {
-  return usd === 0 ? "$0" : usd >= 1 ? `$${compactText(usd)}` : `$${usd}`;
+/** Value of an axis. @param decimals of all its values */
+export function spendTick(usd: number, decimals: number): string {
+  if (usd === 0) return "$0";
+  // Money has two decimals or more.
+  return decimals === 0 ? `$${compactText(usd)}` : `$${usd.toFixed(Math.max(decimals, 2))}`;
 }
 
 /** 41_800_000 as "41.8 M". */
