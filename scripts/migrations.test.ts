@@ -7,6 +7,9 @@ import { digestsOfMigrations, lastRelease } from "./release/last-release.ts";
 import { removals } from "./removals.ts";
 import { ROOT } from "./tool.ts";
 
+/** Migrations that end the writes of each version without them (decision 77): such a version is not ready beside them. */
+const STOPS = ["services/billing/migrations/0014-carry-the-accounts.sql"];
+
 test("released migrations are there as they were released", async () => {
   const { migrations } = await lastRelease();
   expect(Object.keys(migrations).length).toBeGreaterThan(10);
@@ -21,7 +24,8 @@ test("migrations that follow take nothing away, or say since when nobody uses it
     const sql = await readFile(join(ROOT, path), "utf8");
     const [, since] = /^-- contract: (\S+)\n/.exec(sql) ?? [];
     const isReleased = since !== undefined && `${dirname(path)}/${basename(since)}` in migrations;
-    if (removals(sql).length > 0 && !isReleased) wrong.push(`${path} ${removals(sql).join(", ")}`);
+    const isStop = STOPS.includes(path) && since === basename(path);
+    if (removals(sql).length > 0 && !isReleased && !isStop) wrong.push(`${path} ${removals(sql).join(", ")}`);
   }
   expect(wrong).toEqual([]);
 });

@@ -99,6 +99,7 @@ CREATE TABLE account_state (
   suspended boolean NOT NULL,
   open_holds text NOT NULL /* JSON array. */,
   adjusted bigint NOT NULL DEFAULT 0 /* The adjustments in credited. */,
+  carried_at bigint NOT NULL DEFAULT 0 /* Time of the step that carried the totals from before the chain; 0 = the account began in the chain. */,
   CONSTRAINT account_state_pkey PRIMARY KEY (bucket, account_id)
 );
 
@@ -363,7 +364,7 @@ CREATE TABLE step (
   price_version text,
   claim bytea /* Digest of the Idempotency-Key that the place claims. */,
   detail text /* JSON of the rare kinds: definition of a budget, suspension, amounts of a kept answer. */,
-  CONSTRAINT step_is_sound CHECK (bucket = get_byte(uuid_send(account_id), 15) AND LEAST(charge, cost, debited - charge, held, used1, held1, used2, held2, used3, held3, used4, held4) >= 0 AND (charge = 0 OR kind = 5 AND charge <= (- credits)) AND (kind > 3 OR credits <= 0 OR (credited - debited) >= held) AND COALESCE(place_seq, 0::bigint) < seq AND (place_seq IS NULL) = (kind <= 2 OR kind >= 11)),
+  CONSTRAINT step_is_sound CHECK (bucket = get_byte(uuid_send(account_id), 15) AND LEAST(charge, cost, debited - charge, held, used1, held1, used2, held2, used3, held3, used4, held4) >= 0 AND (charge = 0 OR kind = 5 AND charge <= (- credits) OR kind = 16) AND (kind > 3 OR credits <= 0 OR (credited - debited) >= held OR kind = 2 AND detail IS NOT NULL) AND COALESCE(place_seq, 0::bigint) < seq AND ((place_seq IS NULL) = (kind <= 2 OR kind >= 11) OR kind = 8 AND place_seq IS NULL)),
   CONSTRAINT step_pkey PRIMARY KEY (bucket, account_id, seq)
 );
 
@@ -530,4 +531,29 @@ BEGIN
     USING ERRCODE = 'insufficient_privilege';
 END $function$;
 
+CREATE OR REPLACE FUNCTION billing.refuse_earlier_version()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  RAISE EXCEPTION 'A newer version of billing has carried the accounts into the chain of steps; this version writes no more'
+    USING ERRCODE = 'serialization_failure';
+END $function$;
+
+CREATE TRIGGER account_is_carried BEFORE INSERT OR DELETE OR UPDATE ON account FOR EACH STATEMENT EXECUTE FUNCTION refuse_earlier_version();
+
+CREATE TRIGGER adjustment_is_carried BEFORE INSERT OR DELETE OR UPDATE ON adjustment FOR EACH STATEMENT EXECUTE FUNCTION refuse_earlier_version();
+
+CREATE TRIGGER claim_is_carried BEFORE INSERT OR UPDATE ON idempotency FOR EACH STATEMENT EXECUTE FUNCTION refuse_earlier_version();
+
+CREATE TRIGGER deposit_is_carried BEFORE INSERT OR DELETE OR UPDATE ON deposit FOR EACH STATEMENT EXECUTE FUNCTION refuse_earlier_version();
+
 CREATE TRIGGER entry_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON entry FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER entry_is_carried BEFORE INSERT ON entry FOR EACH STATEMENT EXECUTE FUNCTION refuse_earlier_version();
+
+CREATE TRIGGER hold_is_carried BEFORE INSERT OR DELETE OR UPDATE ON hold FOR EACH STATEMENT EXECUTE FUNCTION refuse_earlier_version();
+
+CREATE TRIGGER spender_is_carried BEFORE INSERT OR DELETE OR UPDATE ON spender FOR EACH STATEMENT EXECUTE FUNCTION refuse_earlier_version();
+
+CREATE TRIGGER usage_is_carried BEFORE INSERT OR DELETE OR UPDATE ON usage_daily FOR EACH STATEMENT EXECUTE FUNCTION refuse_earlier_version();

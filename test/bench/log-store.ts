@@ -1,5 +1,5 @@
-// Fills the logs of an account like years of requests: images and videos in the table of media generation, text
-// requests and their holds in billing's, with the lines of other accounts between them.
+// Fills the logs of an account like years of requests, with the lines of other accounts between them. Images and videos are
+// in the table of media generation, text requests and the steps of their holds in billing's.
 import { connectPostgres, createLogger, type Pool } from "@gr/runtime";
 
 export interface LogOwner {
@@ -33,18 +33,51 @@ const FILL_MEDIA = `INSERT INTO media_generation.generation (id, account_id, key
     CASE ${STATE} WHEN 'succeeded' THEN NULL ELSE ${STATE} END
   FROM generate_series($4::integer, $5::integer, -1) n`;
 
-const FILL_TEXTS = `WITH held AS (INSERT INTO billing.hold (id, account_id, spender_id, credits, placed_at, deadline_at, charge, cost, window_no,
-    attempt, state, service, provider, upstream_model, model, price_version)
-  SELECT md5('text' || n)::uuid, ${OWNER}, CASE WHEN n % 3 = 0 THEN md5('key')::uuid ELSE $2::uuid END, 10, now() - n * ${APART},
-    now(), 10, 10, 0, 1, (CASE WHEN n % 50 = 2 THEN 'released' ELSE 'captured' END)::billing.hold_state, 'text-proxy', 'p', 'p',
-    ${MODEL("$3::integer")}, '1'
-  FROM generate_series($4::integer, $5::integer, -1) n RETURNING *)
+/** Requests of one slice, each with its numbers in the chain of its account. */
+const NUMBERED = `numbered AS (
+    SELECT n, md5('text' || n)::uuid AS id, ${OWNER} AS account_id, ${MODEL("$3::integer")} AS model, now() - n * ${APART} AS began_at,
+        (extract(epoch FROM now() - n * ${APART}) * 1000)::bigint AS at,
+        row_number() OVER (PARTITION BY n % ${OTHERS_EVERY} = 0 ORDER BY n DESC) AS r,
+        n % 50 = 2 AS is_released, CASE WHEN n % 3 = 0 THEN md5('key')::uuid ELSE $2::uuid END AS spender_id
+      FROM generate_series($4::integer, $5::integer, -1) n
+  ), chained AS (
+    SELECT numbered.*, get_byte(uuid_send(numbered.account_id), 15) AS bucket, coalesce(l.seq, 0) AS seq0, greatest(l.at, numbered.at) AS step_at,
+        coalesce(l.credited, 0) AS credited, coalesce(l.debited, 0) AS debited, coalesce(l.held, 0) AS held
+      FROM numbered LEFT JOIN LATERAL (
+        SELECT * FROM billing.step l WHERE l.bucket = get_byte(uuid_send(numbered.account_id), 15) AND l.account_id = numbered.account_id
+         ORDER BY l.seq DESC LIMIT 1) l ON true)`;
+
+/** Holds of zero credits: the balance of the account does not matter. */
+const FILL_TEXTS = `WITH ${NUMBERED}, places AS (
+    INSERT INTO billing.step (tx, bucket, account_id, seq, id, kind, at, credits, charge, cost, credited, debited, held, attempt,
+        deadline_at, service, provider, upstream_model, model, price_version, budget1, window1, used1, held1)
+      SELECT 1, bucket, account_id, seq0 + 2 * r - 1, id, 2, step_at, 0, 0, 0, credited, debited, held, 1, step_at, 'text-proxy', 'p', 'p',
+        model, '1', 1, 1, 0, 0 FROM chained
+  ), ends AS (
+    INSERT INTO billing.step (tx, bucket, account_id, seq, id, kind, at, credits, charge, cost, place_seq, credited, debited, held,
+        attempt, billed_by, budget1, window1, used1, held1)
+      SELECT 1, bucket, account_id, seq0 + 2 * r, id, CASE WHEN is_released THEN 6 ELSE 5 END, step_at, 0, 0, 10, seq0 + 2 * r - 1,
+        credited, debited, held, 1, 'p', 1, 1, 0, 0 FROM chained)
   INSERT INTO billing.text_request (id, account_id, spender_id, model, api, stream, began_at, took_ms, first_byte_ms,
     finish_reason, user_tag, usage, attempts, error_reason, error_message)
-  SELECT id, account_id, spender_id, model, 'chat', true, placed_at, 1200, 300, 'stop', '',
+  SELECT id, account_id, spender_id, model, 'chat', true, began_at, 1200, 300, 'stop', '',
     '{"inputTokens":900,"outputTokens":120}', '[{"provider":"p","upstreamModel":"p","outcome":"delivered","tookMs":1100}]',
-    CASE state WHEN 'released' THEN 'provider_error' ELSE '' END, CASE state WHEN 'released' THEN 'The provider failed.' ELSE '' END
-  FROM held`;
+    CASE WHEN is_released THEN 'provider_error' ELSE '' END, CASE WHEN is_released THEN 'The provider failed.' ELSE '' END
+  FROM chained`;
+
+/** Stored states, so the router continues from the latest step. The account has no open hold, and its keys have no charge. */
+const STORE_STATE = `WITH latest AS (SELECT * FROM billing.step WHERE account_id = $1 ORDER BY seq DESC LIMIT 1),
+  budget AS (
+    SELECT row_number() OVER (ORDER BY min(seq)) AS no, (array_agg(detail ORDER BY seq DESC))[1]::json -> 'definition' AS definition
+      FROM billing.step WHERE account_id = $1 AND kind = 14 GROUP BY id),
+  budgets AS (
+    INSERT INTO billing.budget_state (bucket, account_id, budget, seq, content)
+      SELECT l.bucket, l.account_id, b.no, l.seq, json_build_object('definition', b.definition, 'no', b.no, 'window', 1, 'windowStart', NULL,
+        'totals', '[]'::json, 'used', json_build_object('$int', '0'), 'requests', 0) FROM latest l, budget b
+    ON CONFLICT (bucket, account_id, budget) DO UPDATE SET seq = excluded.seq, content = excluded.content)
+  INSERT INTO billing.account_state (bucket, account_id, seq, at, credited, debited, held, free_day, free_used, suspended, open_holds)
+    SELECT bucket, account_id, seq, at, credited, debited, held, 0, 0, false, '[]' FROM latest
+  ON CONFLICT (bucket, account_id) DO UPDATE SET seq = excluded.seq, at = excluded.at`;
 
 /** @param count of each kind, a fifth of them another account's */
 export async function fillLogs(
@@ -59,7 +92,8 @@ export async function fillLogs(
         await db.query(fill, [accountId, keyId, count, oldest, newest]);
       }
     }
-    for (const table of ["media_generation.generation", "billing.hold", "billing.text_request"]) {
+    await db.query(STORE_STATE, [accountId]);
+    for (const table of ["media_generation.generation", "billing.step", "billing.text_request"]) {
       await db.query(`VACUUM ANALYZE ${table}`);
     }
   });

@@ -27,6 +27,7 @@ import { billingOf } from "../e2e/operator.ts";
 import { type Router, startRouter } from "../e2e/topology.ts";
 import { BillingDoor, type Passing } from "./doors/billing-door.ts";
 import { MeteredUpstream } from "./metered-upstream.ts";
+import { letHoldsBeOverdue } from "./overdue-holds-store.ts";
 
 const TEXT_PROXY = fileURLToPath(new URL("../../services/text-proxy/src/main.ts", import.meta.url));
 const PATIENCE = { timeoutMs: 180_000 };
@@ -99,7 +100,7 @@ beforeEach(async () => {
   upstream.read.length = 0;
   upstream.findable = true;
   if (!child.alive()) child = await startChild(TEXT_PROXY, env, port);
-  await letDeadlinesPass();
+  await letHoldsBeOverdue(books);
   await until(async () => (await billing.verifyLedger({})).openHolds === 0n, PATIENCE);
   chargedBefore = (await billing.verifyLedger({})).chargedCredits;
 });
@@ -175,19 +176,11 @@ async function crashAt(
   });
   const answer = await ask(shape, key).catch(() => undefined);
   await until(() => dead, PATIENCE);
-  await letDeadlinesPass();
+  await letHoldsBeOverdue(books);
   expect(answer?.text).not.toBe(shape.text);
   disarm();
   upstream.script = shape.answer;
   child = await startChild(TEXT_PROXY, env, port);
-}
-
-/**
- * Moves the deadlines of all open holds into the past: no test waits for them, and a slow machine has time for its
- * work.
- */
-async function letDeadlinesPass(): Promise<void> {
-  await books.query("UPDATE hold SET deadline_at = now() WHERE state = 'open'");
 }
 
 const crashBefore = (what: Passing) => (crash: () => Promise<void>) => {
@@ -402,7 +395,7 @@ describe("C10, a late worker against the resolver of another process", () => {
     const answer = ask(whole, key);
     try {
       await until(() => arrived, PATIENCE);
-      await letDeadlinesPass();
+      await letHoldsBeOverdue(books);
       await until(async () => (await billing.verifyLedger({})).openHolds === 0n, PATIENCE);
     } finally {
       await rival.kill();

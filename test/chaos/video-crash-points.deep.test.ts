@@ -13,6 +13,7 @@ import { billingOf } from "../e2e/operator.ts";
 import { type Router, startRouter, type Topology, topologies } from "../e2e/topology.ts";
 import { holdsOf } from "./books.ts";
 import { type Moment, ProviderDoor } from "./doors/provider-door.ts";
+import { letHoldsBeOverdue } from "./overdue-holds-store.ts";
 import { killProcess, pidOf } from "./processes.ts";
 import { startUpstream, type Upstream } from "./upstream.ts";
 
@@ -35,6 +36,8 @@ const ENV = {
 
 /** Statements at which a process can be blocked: they need a row that a test has locked. */
 const SAVES_OPERATION = "UPDATE generation SET operations = %";
+/** Billing stores no step until this lock ends. */
+const NO_STEPS = "LOCK TABLE billing.step IN EXCLUSIVE MODE";
 const ENDS_ROW = "%UPDATE generation SET state = $3%";
 
 type Crash = () => Promise<void>;
@@ -105,7 +108,7 @@ const PHASES: readonly Phase[] = [
     arm: (crash) => {
       door.step = async (moment) => {
         if (moment !== "half of content") return;
-        const unlock = await lock("SELECT FROM billing.hold WHERE state = 'open' FOR UPDATE");
+        const unlock = await lock(NO_STEPS);
         void until(async () => (await rows("succeeded")) > 0, PATIENCE)
           .then(crash)
           .finally(unlock);
@@ -117,7 +120,7 @@ const PHASES: readonly Phase[] = [
     arm: (crash) => {
       door.step = async (moment) => {
         if (moment !== "half of content") return;
-        const unlockHold = await lock("SELECT FROM billing.hold WHERE state = 'open' FOR UPDATE");
+        const unlockHold = await lock(NO_STEPS);
         void (async () => {
           await until(async () => (await rows("succeeded")) > 0, PATIENCE);
           const unlockRow = await lock(
@@ -176,7 +179,7 @@ async function rows(state: string): Promise<number> {
   return found.length;
 }
 
-/** Locks rows like a long transaction. @returns unlocks them */
+/** Locks rows or a table like a long transaction. @returns unlocks them */
 async function lock(statement: string): Promise<() => Promise<void>> {
   const client = await db.connect();
   await client.query("BEGIN");
@@ -206,7 +209,7 @@ async function billed(): Promise<void> {
 /** Moves deadlines into the past: a job that can be neither continued nor looked up is then free. */
 async function letDeadlinesPass(): Promise<void> {
   await db.query("UPDATE media_generation.generation SET deadline_at = now() WHERE booked_at IS NULL");
-  await db.query("UPDATE billing.hold SET deadline_at = now() WHERE state = 'open'");
+  await letHoldsBeOverdue(db);
 }
 
 const ask = (key: string): Promise<Answer> =>

@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { addressVariables } from "@gr/runtime";
+import { addressVariables, pause } from "@gr/runtime";
 import {
   freePort,
   startChild,
@@ -31,13 +31,16 @@ export const SERVICES = [
   "gateway",
 ] as const;
 export type Service = (typeof SERVICES)[number];
-const TABLES: readonly Service[] = ["billing", "keys", "catalog", "media-generation", "console"];
+export const TABLES: readonly Service[] = ["billing", "keys", "catalog", "media-generation", "console"];
 
 /** Returns the file of a service for Node. */
 export type Build = (service: Service) => string;
 /** This version, from its source. */
 export const ours: Build = (service) =>
   join(ROOT, service === "gateway" ? service : `services/${service}`, "src/main.ts");
+
+/** Milliseconds in which a process reaches the wait for its tables. */
+const WAITS_AFTER_MS = 3_000;
 
 /** Milliseconds above the life of an idle connection between services, as in a cluster. */
 const DRAIN_MS = 8_000;
@@ -55,6 +58,11 @@ interface Pod {
 interface Doors {
   readonly http: ServiceDoor;
   readonly rpc: ServiceDoor;
+}
+
+/** Waits until a process that starts waits for its tables. @throws its error, if it ends before */
+async function waiting(starting: Promise<unknown>): Promise<void> {
+  await Promise.race([starting, pause(WAITS_AFTER_MS)]);
 }
 
 export class Fleet {
@@ -97,8 +105,8 @@ export class Fleet {
   }
 
   /** Migrates like the Jobs of a deployment. */
-  async migrate(build: Build): Promise<void> {
-    for (const service of TABLES) {
+  async migrate(build: Build, services = TABLES): Promise<void> {
+    for (const service of services) {
       await promisify(execFile)(process.execPath, [build(service), "migrate"], { env: this.#environment() });
     }
   }
@@ -132,6 +140,23 @@ export class Fleet {
     await answered(load, count);
     this.#leave(service, old);
     expect({ service, code: await old.child.stop() }).toEqual({ service, code: 0 });
+  }
+
+  /**
+   * Replaces one process whose migration ends the writes of the version before. The new one waits for its tables, so it is ready
+   * at once, and the old one stops.
+   * @returns the time of the stop, Unix milliseconds
+   */
+  async replaceWithStop(service: Service, build: Build): Promise<{ from: number; until: number }> {
+    const old = this.#podOf(service);
+    const starting = this.#start(service, build);
+    await waiting(starting);
+    const from = Date.now();
+    await this.migrate(build, [service]);
+    await this.#join(service, await starting);
+    this.#leave(service, old);
+    expect({ service, code: await old.child.stop() }).toEqual({ service, code: 0 });
+    return { from, until: Date.now() };
   }
 
   /** Replaces all at once: new processes of every service start, then the old ones end. */

@@ -24,7 +24,7 @@ export type HoldState = "open" | "captured" | "released";
 /** A hold after its latest step. Values are replaced, never changed in place. */
 export interface Hold {
   readonly id: Id;
-  /** Number of the step that placed it. */
+  /** Number of the step that placed it; 0 = the hold ended before the chain. */
   readonly seq: number;
   readonly state: HoldState;
   readonly credits: Credits;
@@ -67,6 +67,8 @@ export interface Account {
   freeDay: number;
   /** Places of zero credits on that day. */
   freeUsed: number;
+  /** Time at which the totals from before the chain were carried; 0 = the account began in the chain. */
+  carriedAt: number;
   /** Element n is budget n + 1. */
   readonly budgets: Budget[];
   readonly budgetNumbers: Map<Id, number>;
@@ -87,6 +89,7 @@ export function newAccount(id: Id): Account {
     suspended: false,
     freeDay: 0,
     freeUsed: 0,
+    carriedAt: 0,
     budgets: [],
     budgetNumbers: new Map(),
     open: new Map(),

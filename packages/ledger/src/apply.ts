@@ -3,7 +3,7 @@
 import type { PicoUsd } from "@gr/money";
 import { type Account, budgetOf, findHold, type Hold, type Link, newAccount } from "./account.ts";
 import { type Budget, type BudgetDefinition, NO_TOTALS } from "./budget.ts";
-import type { BudgetAfter, Step, StepDetail, StepKind } from "./step.ts";
+import type { BudgetAfter, CarriedHold, CarriedWindow, Step, StepKind } from "./step.ts";
 import { windowStart } from "./window.ts";
 
 /** Functions that restore the state before, in the order of the changes. */
@@ -44,7 +44,8 @@ function applyToHolds(account: Account, step: Step, undo: Undo | undefined): voi
       break;
     case "budget":
     case "suspend":
-      applyDetail(account, step.detail, undo);
+    case "carry":
+      applyDetail(account, step, undo);
       break;
     case "adjustment":
       set(account, { adjusted: account.adjusted + step.credits }, ["adjusted"], undo);
@@ -64,6 +65,7 @@ const TOTALS = ["seq", "at", "credited", "debited", "held"] as const;
 
 function placeHold(account: Account, step: Step, undo: Undo | undefined): void {
   const { id, seq, at, credits, deadlineAt, tag, claim } = step;
+  const carried = carriedHold(step);
   if (tag === null || deadlineAt === null)
     throw new Error(`Step ${seq} of ${account.id} places no complete hold.`);
   const chain: Link[] = step.budgets.map(({ budget, window }) => ({ budget, window }));
@@ -77,22 +79,27 @@ function placeHold(account: Account, step: Step, undo: Undo | undefined): void {
       credits,
       charge: 0n,
       cost: 0n,
-      placedAt: at,
+      placedAt: carried?.placedAt ?? at,
       deadlineAt,
       leasedUntil: 0,
       attempt: step.attempt,
       tag,
       chain,
       claim: claim?.key,
-      kept: undefined,
-      booked: NO_BOOKINGS,
+      kept: carried?.kept ?? undefined,
+      booked: carried === undefined ? NO_BOOKINGS : new Map(carried.booked),
     },
     undo,
   );
-  if (credits > 0n) return;
+  if (credits > 0n || carried !== undefined) return;
   const day = Math.max(windowStart("day", at) ?? 0, account.freeDay);
   const freeUsed = day === account.freeDay ? account.freeUsed + 1 : 1;
   set(account, { freeDay: day, freeUsed }, ["freeDay", "freeUsed"], undo);
+}
+
+/** The free places from before the chain are counted by the account's carry. */
+function carriedHold({ detail }: Step): CarriedHold | undefined {
+  return detail !== null && "carriedHold" in detail ? detail.carriedHold : undefined;
 }
 
 /** A late cost can belong to a hold that is no longer remembered; the ledger has it. */
@@ -149,15 +156,22 @@ function applyToBudgets(account: Account, step: Step, undo: Undo | undefined): v
   for (const after of step.budgets) {
     const budget = budgetOf(account, after.budget);
     if (after.window > budget.window) {
-      const start = windowStart(budget.definition.period, step.at);
+      const carried = carriedWindow(step);
+      const start =
+        carried === undefined ? windowStart(budget.definition.period, step.at) : carried.windowStart;
       set(budget, { window: after.window, windowStart: start }, ["window", "windowStart"], undo);
       dropUnheld(budget, undo);
     }
     putTotals(budget, after, HOLDS[step.kind] ?? 0, undo);
-    if (step.kind !== "capture") continue;
-    const life = { used: budget.used + step.charge, requests: budget.requests + 1 };
+    const captured = step.kind === "capture" ? 1 : carriedWindow(step)?.requests;
+    if (captured === undefined) continue;
+    const life = { used: budget.used + step.charge, requests: budget.requests + captured };
     set(budget, life, ["used", "requests"], undo);
   }
+}
+
+function carriedWindow({ detail }: Step): CarriedWindow | undefined {
+  return detail !== null && "carriedWindow" in detail ? detail.carriedWindow : undefined;
 }
 
 /** Change of the number of open holds. */
@@ -181,9 +195,13 @@ function dropUnheld(budget: Budget, undo: Undo | undefined): void {
   }
 }
 
-function applyDetail(account: Account, detail: StepDetail | null, undo: Undo | undefined): void {
+function applyDetail(account: Account, { at, detail }: Step, undo: Undo | undefined): void {
   if (detail === null) return;
   if ("suspended" in detail) set(account, detail, ["suspended"], undo);
+  if ("carriedAccount" in detail) {
+    const names = ["adjusted", "suspended", "freeDay", "freeUsed", "carriedAt"] as const;
+    set(account, { ...detail.carriedAccount, carriedAt: at }, names, undo);
+  }
   if ("definition" in detail) putBudget(account, detail.definition, undo);
 }
 

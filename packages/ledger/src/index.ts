@@ -36,5 +36,14 @@ export type {
   Suspend,
 } from "./operation.ts";
 export type { Loss, Outcome, OutcomeCode, Refusal, RefusingBudget } from "./outcome.ts";
-export { type BudgetAfter, STEP_KINDS, type Step, type StepDetail, type StepKind } from "./step.ts";
+export {
+  type BudgetAfter,
+  type CarriedAccount,
+  type CarriedHold,
+  type CarriedWindow,
+  STEP_KINDS,
+  type Step,
+  type StepDetail,
+  type StepKind,
+} from "./step.ts";
 export { DAY_MS, PERIODS, type Period, windowEnd, windowStart } from "./window.ts";

@@ -25,6 +25,8 @@ export const STEP_KINDS = {
   adjustment: 13,
   budget: 14,
   suspend: 15,
+  /** Totals from before the chain: of the account, or of one window of a budget. */
+  carry: 16,
 } as const;
 
 export type StepKind = keyof typeof STEP_KINDS;
@@ -39,11 +41,44 @@ export interface BudgetAfter {
   readonly held: Credits;
 }
 
+/** Totals of an account from before the chain, beside those that each step has. */
+export interface CarriedAccount {
+  /** The adjustments among the credits. */
+  readonly adjusted: Credits;
+  readonly suspended: boolean;
+  /** Start of the UTC day that `freeUsed` counts. */
+  readonly freeDay: number;
+  readonly freeUsed: number;
+}
+
+/** Charges of a budget from before the chain. */
+export interface CarriedWindow {
+  /** Unix milliseconds; null for a lifetime, and before the first hold of a period. */
+  readonly windowStart: number | null;
+  /** Captured holds. */
+  readonly requests: number;
+}
+
+/** An open hold that was placed before the chain. */
+export interface CarriedHold {
+  /** Unix milliseconds. */
+  readonly placedAt: number;
+  /** Booked costs of earlier attempts, by number of attempt. */
+  readonly booked: readonly (readonly [attempt: number, cost: PicoUsd])[];
+  /** null = no answer is kept */
+  readonly kept: KeptAmounts | null;
+}
+
 /** Content of the kinds that are rare. */
 export type StepDetail =
   | { readonly definition: BudgetDefinition }
   | { readonly suspended: boolean }
   | { readonly kept: KeptAmounts }
+  /** carry */
+  | { readonly carriedAccount: CarriedAccount }
+  | { readonly carriedWindow: CarriedWindow }
+  /** place */
+  | { readonly carriedHold: CarriedHold }
   /** deposit, refund, adjustment */
   | { readonly note: string };
 
@@ -56,7 +91,7 @@ export interface Step {
   readonly at: number;
   /** Hold, deposit, adjustment or budget; the account itself for `open` and `suspend`. */
   readonly id: Id;
-  /** Change of `held`; for deposit, refund and adjustment the change of `credited`. */
+  /** Change of `held`; for deposit, refund, adjustment and carry the change of `credited`. */
   readonly credits: Credits;
   readonly charge: Credits;
   /** Cost that this step books. */
@@ -65,7 +100,7 @@ export interface Step {
   readonly billedBy: string | null;
   /** place, next: the attempt that begins. Others: the attempt of the cost. 0 without a hold. */
   readonly attempt: number;
-  /** Number of the step that placed the hold; null for `place` and without a hold. */
+  /** Number of the step that placed the hold; null for `place`, without a hold, and for a hold that ended before the chain. */
   readonly placeSeq: number | null;
   /** place, extend, next: deadline of the hold. lease: end of the lease. */
   readonly deadlineAt: number | null;

@@ -1,5 +1,5 @@
-// Cost of a place and its capture in PostgreSQL: the function `post` of today beside the writer of the chain, in one run. CPU is
-// that of the writer's backend; figures of one run compare, those of two runs do not.
+// Cost of a place and its capture in PostgreSQL, with one level of budgets and with four, in one run. CPU is that of the writer's
+// backend; figures of one run compare, those of two runs do not.
 // node services/billing/bench/chain.ts [rounds]
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, readFileSync } from "node:fs";
@@ -10,8 +10,6 @@ import { createLogger, migrate, openPool, type Pool, systemClock } from "@gr/run
 import pg from "pg";
 import { ChainConnection } from "../src/chain/chain-connection.ts";
 import type { ChainOperation } from "../src/chain/chain-operation.ts";
-import { LedgerConnection } from "../src/writer/ledger-connection.ts";
-import type { Operation } from "../src/writer/operation.ts";
 
 const ACCOUNTS = 10_000;
 const BATCHES = [1, 10, 64];
@@ -39,8 +37,6 @@ const tag = {
 /** One way to write pairs. */
 interface Variant {
   readonly name: string;
-  /** Beginning of its statement, by which its backend is found. */
-  readonly statement: string;
   run(holds: readonly Pair[]): Promise<void>;
 }
 
@@ -74,7 +70,6 @@ const accounts: BenchAccount[] = Array.from({ length: ACCOUNTS }, () => ({
   single: randomUUID(),
   chain: Array.from({ length: 4 }, () => randomUUID()),
 }));
-const postConnection = new LedgerConnection(await newPool(), () => ({ at: null, freeLimit: null }), log);
 const chainConnection = new ChainConnection({
   pool: await newPool(),
   clock: systemClock,
@@ -84,29 +79,20 @@ const chainConnection = new ChainConnection({
 });
 
 const variants: Variant[] = [
-  { name: "post, 1 level", statement: "SELECT outcomes%", run: runPost },
-  { name: "chain, 1 level", statement: "INSERT INTO step%", run: (pairs) => runChain(pairs, 1) },
-  { name: "chain, 4 levels", statement: "INSERT INTO step%", run: (pairs) => runChain(pairs, 4) },
+  { name: "1 level", run: (pairs) => runChain(pairs, 1) },
+  { name: "4 levels", run: (pairs) => runChain(pairs, 4) },
 ];
 
 await openAccounts();
 const medians = new Map<string, Figures>();
 for (const isHot of [true, false]) for (const batch of BATCHES) await measureAll(isHot, batch);
 printRatios();
-postConnection.close();
 chainConnection.close();
 await db.end();
 await postgres.stop();
 process.exitCode = 0;
 
 async function openAccounts(): Promise<void> {
-  const ids = accounts.map(({ id }) => id);
-  await db.query("INSERT INTO billing.account (id, credits) SELECT unnest($1::uuid[]), $2", [ids, CREDITS]);
-  await db.query(
-    `INSERT INTO billing.spender (id, account_id, name, cap, period, active, created_at)
-     SELECT id, id, 'bench', $1, 'day', true, now() FROM billing.account`,
-    [CREDITS],
-  );
   for (let from = 0; from < ACCOUNTS; from += 500) {
     await chainConnection.post(accounts.slice(from, from + 500).flatMap(openingOf));
   }
@@ -128,29 +114,6 @@ function openingOf({ id: accountId, single, chain }: BenchAccount): ChainOperati
     budget(single, null),
     ...chain.map((id, index) => budget(id, chain[index - 1] ?? null)),
   ];
-}
-
-async function runPost(pairs: readonly Pair[]): Promise<void> {
-  const nothing = {
-    most: null,
-    cost: null,
-    deadlineAt: null,
-    tag: null,
-    attempt: null,
-    billedBy: null,
-    claim: null,
-  };
-  const deadlineAt = BigInt(Date.now() + 600_000);
-  const places = pairs.map(({ holdId, account: { id } }): Operation => {
-    const place = { kind: "place", holdId, accountId: id, spenderId: id, credits: HOLD } as const;
-    return { ...nothing, ...place, deadlineAt, tag };
-  });
-  const captures = pairs.map(({ holdId }): Operation => {
-    const capture = { kind: "capture", holdId, accountId: null, spenderId: null, credits: CHARGE } as const;
-    return { ...nothing, ...capture, cost: COST };
-  });
-  await postConnection.post(places);
-  await postConnection.post(captures);
 }
 
 async function runChain(pairs: readonly Pair[], levels: 1 | 4): Promise<void> {
@@ -184,7 +147,6 @@ async function measureAll(isHot: boolean, batch: number): Promise<void> {
   const all = new Map<Variant, Figures[]>(variants.map((variant) => [variant, []]));
   for (let round = 0; round < rounds; round += 1) {
     for (const variant of variants) {
-      await db.query("VACUUM billing.account, billing.spender, billing.hold, billing.entry");
       await db.query("CHECKPOINT");
       await runBatches(variant, isHot, batch, WARM_BATCHES);
       all.get(variant)?.push(await measure(variant, isHot, batch));
@@ -211,7 +173,7 @@ async function measureAll(isHot: boolean, batch: number): Promise<void> {
 }
 
 async function measure(variant: Variant, isHot: boolean, batch: number): Promise<Figures> {
-  const pid = await backendOf(variant);
+  const pid = await writingBackend();
   const wal = await walPosition();
   const cpu = cpuOf(pid);
   const usage = process.cpuUsage();
@@ -246,13 +208,12 @@ function pick(isHot: boolean): BenchAccount {
   return account;
 }
 
-async function backendOf({ statement }: Variant): Promise<number> {
+async function writingBackend(): Promise<number> {
   const { rows } = await db.query<{ pid: number }>(
-    "SELECT pid FROM pg_stat_activity WHERE query LIKE $1 AND pid <> pg_backend_pid()",
-    [statement],
+    "SELECT pid FROM pg_stat_activity WHERE query LIKE 'INSERT INTO step%' AND pid <> pg_backend_pid()",
   );
   const [row, other] = rows;
-  if (row === undefined || other !== undefined) throw new Error(`${rows.length} backends run ${statement}.`);
+  if (row === undefined || other !== undefined) throw new Error(`${rows.length} backends store steps.`);
   return row.pid;
 }
 
@@ -275,10 +236,8 @@ function printRatios(): void {
   for (const where of ["1 account", `${ACCOUNTS} accounts`]) {
     for (const batch of BATCHES) {
       const of = (name: string) => medians.get(`${where} ${batch} ${name}`)?.postgres ?? Number.NaN;
-      const one = of("chain, 1 level") / of("post, 1 level");
-      const four = of("chain, 4 levels") / of("chain, 1 level");
       console.log(
-        `${where}, batch ${batch}: chain / post ${one.toFixed(2)}, 4 levels / 1 level ${four.toFixed(2)}`,
+        `${where}, batch ${batch}: 4 levels / 1 level ${(of("4 levels") / of("1 level")).toFixed(2)}`,
       );
     }
   }

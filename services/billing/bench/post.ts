@@ -8,12 +8,15 @@ import { join } from "node:path";
 import { createBilling } from "@gr/clients";
 import { startPostgres } from "@gr/embedded";
 import { claimOf } from "@gr/paid-request";
-import { BillingService } from "@gr/proto/billing";
+import { BillingService, SpendPeriod } from "@gr/proto/billing";
 import { startProcess, systemClock } from "@gr/runtime";
 import pg from "pg";
 import { billingModule } from "../src/module.ts";
 
 const ACCOUNTS = 10_000;
+/** Accounts that are opened at the same time. */
+const TOGETHER = 500;
+const CREDITS = 1_000_000_000_000n;
 const CONCURRENCY = [1, 4, 16, 64, 256];
 /** Of which accounts, and whether each place claims an Idempotency-Key of its own. */
 const SERIES = [
@@ -46,20 +49,19 @@ const billing = createBilling(service, systemClock);
 const db = new pg.Client({ connectionString: postgres.url });
 await db.connect();
 const accounts = Array.from({ length: ACCOUNTS }, () => randomUUID());
-await db.query("INSERT INTO billing.account (id, credits) SELECT unnest($1::uuid[]), 1000000000000", [
-  accounts,
-]);
-await db.query(
-  `WITH given AS (
-     INSERT INTO billing.adjustment (id, account_id, credits, reason, created_at)
-       SELECT gen_random_uuid(), id, credits, 'bench', now() FROM billing.account RETURNING *)
-   INSERT INTO billing.entry (at, account_id, adjustment_id, credits, kind)
-     SELECT created_at, account_id, id, credits, 'adjustment' FROM given`,
-);
-await db.query(
-  `INSERT INTO billing.spender (id, account_id, name, cap, period, active, created_at)
-   SELECT id, id, 'bench', 1000000000000, 'day', true, now() FROM billing.account`,
-);
+for (let from = 0; from < ACCOUNTS; from += TOGETHER) {
+  await Promise.all(accounts.slice(from, from + TOGETHER).map(openAccount));
+}
+await db.query("VACUUM ANALYZE");
+
+async function openAccount(accountId: string): Promise<void> {
+  await service.openAccount({ accountId });
+  const reason = "bench";
+  await service.putAdjustment({ adjustmentId: randomUUID(), accountId, credits: CREDITS, reason });
+  const spender = { spenderId: accountId, accountId, name: "bench", capCredits: CREDITS };
+  const createdAt = BigInt(Date.now());
+  await service.putSpender({ spender: { ...spender, period: SpendPeriod.DAY, active: true, createdAt } });
+}
 
 interface Counters {
   readonly node: number;

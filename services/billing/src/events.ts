@@ -5,9 +5,9 @@ import { formatCredits, formatPicoUsd } from "@gr/money";
 import type { Logger } from "@gr/runtime";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { ChainOperation } from "./chain/chain-operation.ts";
-import type { OpenHolds } from "./holds/hold-store.ts";
+import type { OpenHolds } from "./holds/hold.ts";
 import type { StepLedgerEvents } from "./step-ledger/step-ledger.ts";
-import type { Difference } from "./verify/ledger-invariants-store.ts";
+import type { Difference } from "./verify/ledger-report.ts";
 
 /** Differences of one verification that are logged; its caller gets all of them. */
 const MOST_LOGGED = 20;

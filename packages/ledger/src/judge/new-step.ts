@@ -29,7 +29,8 @@ export function accountStep(account: Account, kind: StepKind, at: number): Step 
 }
 
 export function holdStep(account: Account, kind: StepKind, at: number, hold: Hold): Step {
-  return { ...accountStep(account, kind, at), id: hold.id, attempt: hold.attempt, placeSeq: hold.seq };
+  const placeSeq = hold.seq === 0 ? null : hold.seq;
+  return { ...accountStep(account, kind, at), id: hold.id, attempt: hold.attempt, placeSeq };
 }
 
 export function changes(step: Step, outcome: Outcome = DONE): { outcome: Outcome; step: Step } {

@@ -21,6 +21,8 @@ import {
 const EARLIER_SETS = 2;
 /** A contract means that the version before the last no longer runs; its functions may use the removed parts. */
 const EARLIER_SETS_AT_CONTRACT = 1;
+/** Longest time of one migration, or of the wait for another process that migrates. */
+const PATIENCE_MS = 24 * 3_600_000;
 
 /** Functions of some version in this database, by their place. */
 interface FunctionSet {
@@ -42,7 +44,10 @@ export async function migrate(pool: Pool, schema: Schema): Promise<string[]> {
     // No time limit for migrations and for this lock; the lock of a table in use keeps its limit.
     await client.query("SET LOCAL statement_timeout = 0");
     await client.query("SET LOCAL lock_timeout = 0");
-    await client.query("SELECT pg_advisory_xact_lock(hashtext('migrate ' || $1))", [schema.name]);
+    await client.query({
+      ...patiently("SELECT pg_advisory_xact_lock(hashtext('migrate ' || $1))"),
+      values: [schema.name],
+    });
     await client.query("RESET lock_timeout");
     await lookIn(client, schema.name);
     await createOwnTables(client);
@@ -54,7 +59,7 @@ export async function migrate(pool: Pool, schema: Schema): Promise<string[]> {
     if (fresh.length > 0 || !exists) await dropSets(client, schema, functions.digest, kept);
     await lookIn(client, schema.name);
     for (const { name, sql, digest, contract } of fresh) {
-      await client.query(sql);
+      await client.query(patiently(sql));
       await client.query("INSERT INTO schema_migration (name, checksum, contract) VALUES ($1, $2, $3)", [
         name,
         digest,
@@ -184,4 +189,9 @@ async function createSet(
   const created = rows.map((row) => row.name);
   await client.query("DELETE FROM schema_functions WHERE digest = $1", [digest]);
   await client.query("INSERT INTO schema_functions (digest, functions) VALUES ($1, $2)", [digest, created]);
+}
+
+/** The pool ends a query without an answer much earlier. */
+function patiently(text: string) {
+  return { text, query_timeout: PATIENCE_MS };
 }

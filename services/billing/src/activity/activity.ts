@@ -1,6 +1,6 @@
 // Activity connects the room: the reader behind the RPC service and behind GET /v1/activity.
 import type { Clock, Pool, RestRoute, RpcService } from "@gr/runtime";
-import type { AccountStore } from "../accounts/account-store.ts";
+import type { AccountStore } from "../accounts/accounts.ts";
 import { activityRoute } from "./activity-rest.ts";
 import { activityRpc } from "./activity-rpc.ts";
 import { createActivityStore } from "./activity-store.ts";

@@ -1,7 +1,7 @@
 // ReadActivity merges sums of steps and of text lines into one answer: the groups, largest first, and a row for each group and bucket.
 // Groups beyond the largest are one group, so the rows always add up to the total.
 import type { Credits } from "@gr/money";
-import type { AccountStore } from "../accounts/account-store.ts";
+import type { AccountStore } from "../accounts/accounts.ts";
 import { invalid } from "../rpc/field-rules.ts";
 import type { Span } from "./activity-span.ts";
 import type { ActivityFilter, ActivityRow, ActivityStore } from "./activity-store.ts";

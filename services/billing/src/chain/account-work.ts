@@ -12,10 +12,12 @@ import {
   type Terms,
   takeBack,
 } from "@gr/ledger";
-import { timeOf } from "../mirror/spend-mirror.ts";
 import { type CachedAccount, noteStep } from "./cached-account.ts";
 import type { ChainOperation } from "./chain-operation.ts";
 import type { ClaimRow, KeptAnswerRow } from "./claim-store.ts";
+
+/** Milliseconds between the clock of a process that creates ids and the clock of PostgreSQL, at most. */
+const MOST_CLOCK_ERROR_MS = 600_000;
 
 /** Operation with its position in the batch. */
 export interface Asked {
@@ -31,9 +33,11 @@ export class AccountWork {
   /** Ids without a hold in this account. */
   readonly absentHolds = new Set<Id>();
   #decision: Decision | undefined;
+  #jumps: number;
 
   constructor(cached: CachedAccount) {
     this.cached = cached;
+    this.#jumps = cached.jumps;
   }
 
   get account(): Account {
@@ -46,6 +50,10 @@ export class AccountWork {
 
   /** @returns holds that the decision needs and memory lacks; none if it is complete */
   decide(terms: Terms): readonly Id[] {
+    if (this.#jumps !== this.cached.jumps) this.absentHolds.clear();
+    this.#jumps = this.cached.jumps;
+    const doubtful = this.#earlierPlaces();
+    if (doubtful.length > 0) return doubtful;
     const facts = { absentHolds: this.absentHolds, claims: this.#knownClaims() };
     const accounts = new Map([[this.account.id, this.account]]);
     const operations = this.#undecided().map(({ operation }) => operation);
@@ -149,6 +157,19 @@ export class AccountWork {
     return claims;
   }
 
+  /** Ids of places that the tables before the chain may have: those without a time, and those that are not surely younger than the carry. */
+  #earlierPlaces(): Id[] {
+    const { carriedAt } = this.account;
+    if (carriedAt === 0) return [];
+    const youngest = BigInt(carriedAt + MOST_CLOCK_ERROR_MS);
+    return this.#undecided().flatMap(({ operation }) => {
+      if (operation.kind !== "place" || this.absentHolds.has(operation.holdId)) return [];
+      const madeAt = timeOf(operation.holdId);
+      const isYoung = madeAt !== undefined && madeAt > youngest;
+      return isYoung || findHold(this.account, operation.holdId) !== undefined ? [] : [operation.holdId];
+    });
+  }
+
   /** Holds that the operations or the owners of their keys name. */
   #unknownHolds(): Id[] {
     const named = this.asked.flatMap(({ operation }) => {
@@ -160,4 +181,12 @@ export class AccountWork {
     });
     return named.filter((id) => findHold(this.account, id) === undefined && !this.absentHolds.has(id));
   }
+}
+
+const UUID_V7 = /^([0-9a-f]{8})-([0-9a-f]{4})-7/;
+
+/** @returns Unix milliseconds of a UUID of version 7; undefined for other ids */
+function timeOf(id: Id): bigint | undefined {
+  const parts = UUID_V7.exec(id);
+  return parts === null ? undefined : BigInt(`0x${parts[1]}${parts[2]}`);
 }

@@ -21,6 +21,8 @@ export interface CachedAccount {
   confirmed: Confirmation;
   /** Numbers of the budgets that changed since the state was stored. */
   readonly changed: Set<number>;
+  /** Number of times at which a stored state has replaced the memory. */
+  jumps: number;
   /** Latest owners by Idempotency-Key; null = the key has no owner. Keys without an element have to be read. */
   readonly claims: Map<string, ClaimRow | null>;
 }
@@ -40,7 +42,8 @@ export function newAccountCache(mostBytes: number): AccountCache {
 }
 
 export function newCachedAccount(id: Id): CachedAccount {
-  return { account: newAccount(id), storedSeq: 0, confirmed: NEVER, changed: new Set(), claims: new Map() };
+  const memory = { account: newAccount(id), changed: new Set<number>(), claims: new Map() };
+  return { ...memory, storedSeq: 0, confirmed: NEVER, jumps: 0 };
 }
 
 const NEVER: Confirmation = { stopwatch: Number.NEGATIVE_INFINITY, clock: 0 };
@@ -58,6 +61,26 @@ export function replay(cached: CachedAccount, step: Step): void {
   apply(cached.account, step);
   noteStep(cached, step);
   if (step.claim !== null) cached.claims.delete(step.claim.key);
+}
+
+/** Replaces the memory by a stored state of a later step: ended holds and claims are read again. */
+export function jump(cached: CachedAccount, later: CachedAccount): void {
+  const { budgets, budgetNumbers, open, ended, ...totals } = later.account;
+  const { account } = cached;
+  Object.assign(account, totals);
+  account.budgets.splice(0, account.budgets.length, ...budgets);
+  refill(account.budgetNumbers, budgetNumbers);
+  refill(account.open, open);
+  refill(account.ended, ended);
+  cached.storedSeq = later.storedSeq;
+  cached.changed.clear();
+  cached.claims.clear();
+  cached.jumps += 1;
+}
+
+function refill<Key, Value>(map: Map<Key, Value>, entries: ReadonlyMap<Key, Value>): void {
+  map.clear();
+  for (const [key, value] of entries) map.set(key, value);
 }
 
 /** Notes a stored step that the account already contains. */

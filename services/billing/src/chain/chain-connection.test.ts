@@ -19,6 +19,7 @@ import {
 import { THURSDAY } from "../test/start-billing.ts";
 import { bucketOf } from "./bucket.ts";
 import { startCold, storeState } from "./state-store.ts";
+import { LONGEST_TAIL } from "./step-store.ts";
 
 /** Steps between two stored states, and ended holds in memory. */
 const STATE_STEPS = 1_000;
@@ -371,6 +372,32 @@ describe("memory", () => {
     expect(late).toBeGreaterThan(early);
     await rig.withClient((client) => storeState(client, old));
     expect(await state()).toBe(late);
+    expect(await chainProblems(rig.pool)).toEqual([]);
+  });
+
+  test("a memory that is far behind continues from the stored state, and knows no hold of the steps between", async () => {
+    const wallet = await openWallet(1_000_000n, { limit: 9_000n });
+    const [behind, writer] = [await rig.writer(), await rig.writer()];
+    const [captured, released] = [place(wallet, 10n, { claim: claimOf("behind") }), place(wallet, 10n)];
+    await behind.post(captured, released);
+    await writer.post(capture(wallet, captured.holdId, 10n), release(wallet, released.holdId));
+    const missed = place(wallet, 5n);
+    await writer.post(missed, capture(wallet, missed.holdId, 5n));
+    for (let steps = 0; steps < LONGEST_TAIL + STATE_STEPS; steps += 500) {
+      const holds = Array.from({ length: 250 }, () => place(wallet, 1n));
+      await writer.post(...holds, ...holds.map(({ holdId }) => capture(wallet, holdId, 1n)));
+    }
+    const open = place(wallet, 7n);
+    await writer.post(open);
+    expect(
+      await behind.codes(
+        capture(wallet, missed.holdId, 5n),
+        capture(wallet, released.holdId, 1n),
+        place(wallet, 1n, { claim: claimOf("behind") }),
+        place(wallet, 9_000n),
+        capture(wallet, open.holdId, 7n),
+      ),
+    ).toEqual(["done", "already_resolved", "claim_finished", "spend_limit_exceeded", "done"]);
     expect(await chainProblems(rig.pool)).toEqual([]);
   });
 

@@ -2,6 +2,7 @@
 // owners of Idempotency-Keys.
 import { type CreditChange, findHold, type Id, type Outcome, replayHold, type Step } from "@gr/ledger";
 import type { PoolClient } from "@gr/runtime";
+import { restoreEarlierHolds } from "../before-steps/earlier-hold-store.ts";
 import type { AccountWork, Asked } from "./account-work.ts";
 import { beginningOf, isCreditChange } from "./chain-operation.ts";
 import { readClaims } from "./claim-store.ts";
@@ -24,6 +25,8 @@ export async function findHolds(client: PoolClient, work: AccountWork, ids: read
   );
   const places = begun.filter((step) => step.kind === "place" && step.accountId === accountId);
   await restoreHolds(client, work, places);
+  const unknown = wanted.filter((id) => findHold(account, id) === undefined);
+  await restoreEarlierHolds(client, account, unknown);
   for (const id of wanted) if (findHold(account, id) === undefined) absentHolds.add(id);
 }
 

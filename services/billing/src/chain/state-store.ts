@@ -3,16 +3,16 @@
 import type { Account, Id } from "@gr/ledger";
 import type { PoolClient } from "@gr/runtime";
 import { bucketOf } from "./bucket.ts";
-import { type CachedAccount, newCachedAccount, replay } from "./cached-account.ts";
+import { type CachedAccount, jump, newCachedAccount, replay } from "./cached-account.ts";
 import { budgetText, holdsText, readBudget, readHolds } from "./state-text.ts";
-import { readTails } from "./step-store.ts";
+import { LONGEST_TAIL, readTails } from "./step-store.ts";
 
 /** Steps of an account between two of its stored states. */
 const STEPS_BETWEEN = 1_000;
 
 /** One statement, so account and budgets are of one snapshot. */
 const STATES = `SELECT s.account_id, s.seq, s.at, s.credited, s.adjusted, s.debited, s.held, s.suspended, s.free_day, s.free_used,
-    s.open_holds, ARRAY (
+    s.open_holds, s.carried_at, ARRAY (
       SELECT b.content FROM budget_state b
        WHERE b.bucket = ANY ($1::int[]) AND b.bucket = s.bucket AND b.account_id = s.account_id ORDER BY b.budget) AS budgets
   FROM unnest($2::int[], $3::uuid[]) AS asked (bucket, account_id)
@@ -21,11 +21,11 @@ const STATES = `SELECT s.account_id, s.seq, s.at, s.credited, s.adjusted, s.debi
 
 /** An older state never replaces a newer one. */
 const STORE_ACCOUNT = `INSERT INTO account_state AS known (bucket, account_id, seq, at, credited, adjusted, debited, held,
-    suspended, free_day, free_used, open_holds)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+    suspended, free_day, free_used, open_holds, carried_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
   ON CONFLICT (bucket, account_id) DO UPDATE SET seq = excluded.seq, at = excluded.at, credited = excluded.credited,
     adjusted = excluded.adjusted, debited = excluded.debited, held = excluded.held, suspended = excluded.suspended, free_day = excluded.free_day,
-    free_used = excluded.free_used, open_holds = excluded.open_holds
+    free_used = excluded.free_used, open_holds = excluded.open_holds, carried_at = excluded.carried_at
   WHERE known.seq < excluded.seq`;
 
 const STORE_BUDGETS = `INSERT INTO budget_state AS known (bucket, account_id, seq, budget, content)
@@ -45,6 +45,7 @@ interface StateRow {
   readonly free_day: bigint;
   readonly free_used: number;
   readonly open_holds: string;
+  readonly carried_at: bigint;
   readonly budgets: string[];
 }
 
@@ -54,30 +55,49 @@ export async function startCold(
   accountIds: readonly Id[],
 ): Promise<Map<Id, CachedAccount>> {
   const accounts = new Map(accountIds.map((id) => [id, newCachedAccount(id)]));
-  const buckets = accountIds.map(bucketOf);
-  const values = [[...new Set(buckets)], buckets, accountIds];
-  const { rows } = await client.query<StateRow>({ name: "states", text: STATES, values });
-  for (const row of rows) accounts.set(row.account_id, readState(row));
+  for (const stored of await readStates(client, accountIds)) accounts.set(stored.account.id, stored);
   await catchUp(client, accounts.values());
   return accounts;
 }
 
-/** Applies the steps that other writers have stored. @returns the accounts that changed */
+/**
+ * Applies the steps that other writers have stored. A memory that is far behind continues from the stored state.
+ * @returns the accounts that changed
+ */
 export async function catchUp(
   client: PoolClient,
   accounts: Iterable<CachedAccount>,
 ): Promise<Set<CachedAccount>> {
-  const byId = new Map(Array.from(accounts, (cached) => [cached.account.id, cached]));
   const changed = new Set<CachedAccount>();
-  if (byId.size === 0) return changed;
-  const known = new Map(Array.from(byId, ([id, { account }]) => [id, account.seq]));
-  for (const step of await readTails(client, known)) {
-    const cached = byId.get(step.accountId);
-    if (cached === undefined) continue;
-    replay(cached, step);
-    changed.add(cached);
+  let behind = new Map(Array.from(accounts, (cached) => [cached.account.id, cached]));
+  for (let round = 1; behind.size > 0; round += 1) {
+    const counts = new Map<Id, number>();
+    const known = new Map(Array.from(behind, ([id, { account }]) => [id, account.seq]));
+    for (const step of await readTails(client, known)) {
+      const cached = behind.get(step.accountId);
+      if (cached === undefined) continue;
+      replay(cached, step);
+      changed.add(cached);
+      counts.set(step.accountId, (counts.get(step.accountId) ?? 0) + 1);
+    }
+    behind = new Map(Array.from(behind).filter(([id]) => counts.get(id) === LONGEST_TAIL));
+    if (round === 1 && behind.size > 0) await jumpToStates(client, behind);
   }
   return changed;
+}
+
+async function jumpToStates(client: PoolClient, accounts: ReadonlyMap<Id, CachedAccount>): Promise<void> {
+  for (const stored of await readStates(client, [...accounts.keys()])) {
+    const cached = accounts.get(stored.account.id);
+    if (cached !== undefined && cached.account.seq < stored.account.seq) jump(cached, stored);
+  }
+}
+
+async function readStates(client: PoolClient, accountIds: readonly Id[]): Promise<CachedAccount[]> {
+  const buckets = accountIds.map(bucketOf);
+  const values = [[...new Set(buckets)], buckets, accountIds];
+  const { rows } = await client.query<StateRow>({ name: "states", text: STATES, values });
+  return rows.map(readState);
 }
 
 /** A copy is due by the number of steps, so a tail has a bound; an account with many open holds is copied more rarely. */
@@ -108,9 +128,24 @@ export async function storeState(client: PoolClient, cached: CachedAccount): Pro
 }
 
 function valuesOf(account: Account, bucket: number): unknown[] {
-  const { id, seq, at, credited, adjusted, debited, held, suspended, freeDay, freeUsed, open } = account;
+  const { id, seq, at, credited, adjusted, debited, held, suspended, freeDay, freeUsed, carriedAt, open } =
+    account;
   const holds = holdsText(open.values());
-  return [bucket, id, seq, at, credited, adjusted, debited, held, suspended, freeDay, freeUsed, holds];
+  return [
+    bucket,
+    id,
+    seq,
+    at,
+    credited,
+    adjusted,
+    debited,
+    held,
+    suspended,
+    freeDay,
+    freeUsed,
+    holds,
+    carriedAt,
+  ];
 }
 
 function readState(row: StateRow): CachedAccount {
@@ -125,6 +160,7 @@ function readState(row: StateRow): CachedAccount {
   account.suspended = row.suspended;
   account.freeDay = Number(row.free_day);
   account.freeUsed = row.free_used;
+  account.carriedAt = Number(row.carried_at);
   for (const hold of readHolds(row.open_holds)) account.open.set(hold.id, hold);
   for (const text of row.budgets) {
     const budget = readBudget(text);

@@ -183,7 +183,9 @@ test("steps of all kinds are stored and read as the writer applied them", async 
   } finally {
     client.release();
   }
-  expect([...seen].sort()).toEqual(Object.keys(STEP_KINDS).sort());
+  // A migration alone writes a carry.
+  const written = Object.keys(STEP_KINDS).filter((kind) => kind !== "carry");
+  expect([...seen].sort()).toEqual(written.sort());
 });
 
 test("a number that is not whole is refused, since memory and table would differ", () => {

@@ -35,10 +35,16 @@ const STEP = `s.account_id, ${NAMES.filter((name) => name !== "account_id" && na
   .map((name) => `s.${name}`)
   .join(", ")}`;
 
+/** Steps of one account that a statement reads behind a number, at most. */
+export const LONGEST_TAIL = 2_000;
+
 /** Steps of each account behind a number. */
 const TAILS = `SELECT ${STEP} FROM unnest($2::int[], $3::uuid[], $4::bigint[]) AS known (bucket, account_id, seq)
-  JOIN step s ON s.bucket = known.bucket AND s.account_id = known.account_id AND s.seq > known.seq
- WHERE s.bucket = ANY ($1::int[]) ORDER BY s.bucket, s.account_id, s.seq`;
+  CROSS JOIN LATERAL (
+    SELECT * FROM step t
+     WHERE t.bucket = ANY ($1::int[]) AND t.bucket = known.bucket AND t.account_id = known.account_id AND t.seq > known.seq
+     ORDER BY t.seq LIMIT ${LONGEST_TAIL}) s
+ ORDER BY s.bucket, s.account_id, s.seq`;
 
 /** Kinds in the unique index of beginnings. */
 const BEGINNINGS = `SELECT ${STEP} FROM unnest($2::int[], $3::uuid[]) AS asked (bucket, id)
@@ -119,7 +125,10 @@ export async function writeFlush(
   await client.query({ name: "insert_all", text: INSERT_ALL, values });
 }
 
-/** @param known number of the latest step that the caller has applied, by account */
+/**
+ * Reads the next steps of accounts, at most `LONGEST_TAIL` of each.
+ * @param known number of the latest step that the caller has applied, by account
+ */
 export async function readTails(client: PoolClient, known: ReadonlyMap<Id, number>): Promise<Step[]> {
   const buckets = Array.from(known.keys(), bucketOf);
   const values = [[...new Set(buckets)], buckets, [...known.keys()], [...known.values()]];

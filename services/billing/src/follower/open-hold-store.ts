@@ -2,7 +2,8 @@
 // applied; a lease is decided by the ledger itself.
 import type { Id } from "@gr/ledger";
 import type { Pool, PoolClient } from "@gr/runtime";
-import type { OpenHolds } from "../holds/hold-store.ts";
+import { placedAtOf } from "../before-steps/earlier-hold-store.ts";
+import type { OpenHolds } from "../holds/hold.ts";
 import { IN_RANGE, rangeValues } from "./cursor-store.ts";
 import type { StepReader } from "./follower.ts";
 import type { StepRange } from "./step-range.ts";
@@ -22,7 +23,7 @@ const APPLY = `WITH changed AS (
      WHERE o.bucket = c.bucket AND o.account_id = c.account_id AND o.place_seq = c.place_seq AND NOT c.has_ended AND NOT c.is_new
   )
   INSERT INTO open_hold (bucket, account_id, place_seq, hold_id, placed_at, deadline_at, leased_until, service)
-  SELECT c.bucket, c.account_id, c.place_seq, p.id, p.at, c.deadline_at, coalesce(c.leased_until, 0), p.service
+  SELECT c.bucket, c.account_id, c.place_seq, p.id, ${placedAtOf("p")}, c.deadline_at, coalesce(c.leased_until, 0), p.service
     FROM changed c JOIN step p ON p.bucket = c.bucket AND p.account_id = c.account_id AND p.seq = c.place_seq
    WHERE c.is_new AND NOT c.has_ended ORDER BY 1, 2, 3`;
 

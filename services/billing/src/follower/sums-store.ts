@@ -2,6 +2,7 @@
 // each committed step once.
 import type { PoolClient } from "@gr/runtime";
 import { addSteppedActivity, CLEAR_ACTIVITY } from "../activity/roll-up-store.ts";
+import { EARLIER_UPSTREAM_MODEL } from "../before-steps/earlier-hold-store.ts";
 import { IN_RANGE, rangeValues } from "./cursor-store.ts";
 import type { StepReader } from "./follower.ts";
 import type { StepRange } from "./step-range.ts";
@@ -28,21 +29,26 @@ const ADD_USAGE = `INSERT INTO usage_by_day AS u (bucket, account_id, day, budge
   ON CONFLICT (bucket, account_id, day, budget_id, model, provider) DO UPDATE
     SET requests = u.requests + excluded.requests, charge = u.charge + excluded.charge, cost = u.cost + excluded.cost`;
 
+const PLACED_MODEL = `(
+      SELECT CASE WHEN p.attempt = s.attempt THEN p.upstream_model ELSE '' END FROM step p
+       WHERE p.bucket = s.bucket AND p.account_id = s.account_id AND p.seq = s.place_seq)`;
+
 /**
  * Name of the model of the attempt in \`s\` at its provider: a place or a next attempt has named it. Empty if another attempt
- * followed. Both searches begin at the place, near which an attempt begins and ends.
+ * followed. Both searches begin at the place, near which an attempt begins and ends. The place of a hold from before the chain names its
+ * attempt at that time.
  */
 const UPSTREAM_MODEL = `CASE
+    WHEN s.kind = 8 AND s.place_seq IS NULL THEN ${EARLIER_UPSTREAM_MODEL}
     WHEN s.kind = 4 OR s.kind = 8 AND s.attempt < (
       SELECT x.attempt FROM step x
        WHERE x.bucket = s.bucket AND x.account_id = s.account_id AND x.seq > s.place_seq AND x.seq < s.seq AND x.id = s.id
          AND (x.kind IN (5, 6, 7) OR x.kind = 4 AND x.attempt > s.attempt) ORDER BY x.seq LIMIT 1) THEN ''
-    WHEN s.attempt = 1 THEN (
-      SELECT p.upstream_model FROM step p WHERE p.bucket = s.bucket AND p.account_id = s.account_id AND p.seq = s.place_seq)
-    ELSE (
+    WHEN s.attempt = 1 THEN ${PLACED_MODEL}
+    ELSE coalesce((
       SELECT x.upstream_model FROM step x
        WHERE x.bucket = s.bucket AND x.account_id = s.account_id AND x.seq > s.place_seq AND x.seq < s.seq AND x.id = s.id
-         AND x.kind = 4 AND x.attempt = s.attempt ORDER BY x.seq LIMIT 1)
+         AND x.kind = 4 AND x.attempt = s.attempt ORDER BY x.seq LIMIT 1), ${PLACED_MODEL})
   END`;
 
 const ADD_COSTS = `INSERT INTO cost_by_day AS c (bucket, day, provider, upstream_model, cost, bookings, charged, lost)

@@ -18,11 +18,47 @@ export interface Hold extends HoldTag {
   readonly attempt: number;
   readonly placedAt: Date;
   readonly deadlineAt: Date;
-  /** Of a leased hold whose answer was kept: what it is to be captured with. */
+  /** Amounts of the capture of a leased hold with a kept answer. */
   readonly kept: KeptCharge | undefined;
 }
 
 export interface KeptCharge {
   readonly credits: Credits;
   readonly cost: PicoUsd;
+}
+
+export interface HoldFilter {
+  readonly accountId: string | undefined;
+  readonly state: HoldState | undefined;
+  readonly limit: number;
+  /** Id of the last hold before the page. */
+  readonly after: string | undefined;
+}
+
+export interface HoldPage {
+  readonly holds: readonly Hold[];
+  readonly hasMore: boolean;
+}
+
+export interface Lease {
+  /** Module that placed the holds. */
+  readonly service: string;
+  readonly limit: number;
+  readonly leaseMs: bigint;
+}
+
+export interface HoldStore {
+  /** Oldest first. */
+  list(filter: HoldFilter): Promise<HoldPage>;
+  /** Open holds past their deadline that nobody else has leased; oldest deadline first. Each has its kept amounts. */
+  leaseExpired(lease: Lease): Promise<Hold[]>;
+  countOpen(): Promise<OpenHolds[]>;
+}
+
+/** Of one service. */
+export interface OpenHolds {
+  readonly service: string;
+  readonly open: number;
+  /** Seconds since the earliest deadline; 0 before it. */
+  readonly overdueSeconds: number;
 }

@@ -1,7 +1,7 @@
 // Account summary owns the public view of an account: its credit, and the usage of its API keys in the current windows. Pure.
 import { type Account, type Budget, windowStart } from "@gr/ledger";
 import { pageOf } from "@gr/runtime";
-import type { CreditSummary, UsagePage } from "../accounts/account-store.ts";
+import type { CreditSummary, UsagePage } from "../accounts/accounts.ts";
 import type { SpenderUsage } from "../accounts/spender.ts";
 import { invalid } from "../rpc/field-rules.ts";
 

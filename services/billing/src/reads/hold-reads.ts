@@ -12,8 +12,7 @@ import {
 import type { Clock, Pool } from "@gr/runtime";
 import type { Follower } from "../follower/follower.ts";
 import { countOpenHolds, listOverdue, type NamedHold } from "../follower/open-hold-store.ts";
-import type { Hold } from "../holds/hold.ts";
-import type { HoldFilter, HoldStore, Lease } from "../holds/hold-store.ts";
+import type { Hold, HoldFilter, HoldStore, Lease } from "../holds/hold.ts";
 import type { AccountReader, Answered } from "./account-reader.ts";
 import { listHoldIds } from "./hold-page-store.ts";
 

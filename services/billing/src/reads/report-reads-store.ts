@@ -2,6 +2,13 @@
 // by an index that begins with the bucket and the account.
 import type { Account, Id, StepDetail } from "@gr/ledger";
 import { type Pool, pageOf } from "@gr/runtime";
+import {
+  COSTS,
+  LATEST_DAY,
+  latestEarlierEntry,
+  listEarlierEntries,
+  USAGE,
+} from "../before-steps/earlier-report-store.ts";
 import { bucketOf } from "../chain/bucket.ts";
 import { readDetail } from "../chain/state-text.ts";
 import type { Follower } from "../follower/follower.ts";
@@ -15,7 +22,7 @@ import type {
   UsageFilter,
   UsageGroup,
   UsageSums,
-} from "../reports/report-store.ts";
+} from "../reports/report.ts";
 import type { AccountReader } from "./account-reader.ts";
 
 /** Kinds of steps that change the credit of an account. */
@@ -44,7 +51,7 @@ const pageOfKinds = (
   LEFT JOIN step p ON s.kind = 5 AND p.bucket = s.bucket AND p.account_id = s.account_id AND p.seq = s.place_seq
   ORDER BY s.seq DESC`;
 
-const ALL_ENTRIES = pageOfKinds("5, 11, 12, 13");
+export const ALL_ENTRIES = pageOfKinds("5, 11, 12, 13");
 const CREDIT_ENTRIES = pageOfKinds("11, 12, 13");
 
 interface EntryRow {
@@ -67,10 +74,10 @@ const GROUPS: Readonly<Record<UsageGroup, string>> = {
 };
 
 /** Sums of sums: the last row of all, which no other hides, is the total. */
-const sumUsageBy = (group: UsageGroup, perDay: boolean): string => `WITH sums AS (
+export const sumUsageBy = (group: UsageGroup, perDay: boolean): string => `WITH sums AS (
     SELECT ${GROUPS[group]} AS name, ${perDay ? GROUPS.day : "''"} AS day,
            sum(requests)::bigint AS requests, sum(charge)::bigint AS credits
-      FROM usage_by_day
+      FROM ${USAGE} u
      WHERE bucket = $7 AND account_id = $1 AND day BETWEEN $2::date AND $3::date
        AND ($4::uuid IS NULL OR budget_id = $4) AND ($5::text IS NULL OR model = $5)
      GROUP BY 1, 2
@@ -89,14 +96,19 @@ interface UsageRow {
   readonly credits: bigint;
 }
 
-const LAST_USED = `SELECT b.id, u.day FROM unnest($3::uuid[]) b (id)
+const LAST_USED = `SELECT b.id, ${GROUPS.day} AS day FROM unnest($3::uuid[]) b (id)
   CROSS JOIN LATERAL (
-    SELECT ${GROUPS.day} AS day FROM usage_by_day u
-     WHERE u.bucket = $1 AND u.account_id = $2 AND u.budget_id = b.id ORDER BY u.day DESC LIMIT 1) u`;
+    SELECT greatest((
+      SELECT u.day FROM usage_by_day u WHERE u.bucket = $1 AND u.account_id = $2 AND u.budget_id = b.id ORDER BY u.day DESC LIMIT 1),
+      ${LATEST_DAY}) AS day) u
+ WHERE day IS NOT NULL`;
 
-const SUM_COSTS = `SELECT ${GROUPS.day} AS day, provider, upstream_model AS "upstreamModel", sum(cost)::text AS cost,
+export const SUM_COSTS = `SELECT ${GROUPS.day} AS day, provider, upstream_model AS "upstreamModel", sum(cost)::text AS cost,
     sum(bookings)::bigint AS entries, sum(charged)::bigint AS charged, sum(lost)::text AS lost
-  FROM cost_by_day WHERE bucket = ANY ($1::int[]) AND day BETWEEN $2::date AND $3::date AND provider = ANY ($4::text[])
+  FROM (
+    SELECT day, provider, upstream_model, cost, bookings, charged, lost FROM cost_by_day
+     WHERE bucket = ANY ($1::int[]) AND day BETWEEN $2::date AND $3::date AND provider = ANY ($4::text[])
+    UNION ALL ${COSTS}) c
  GROUP BY 1, 2, 3 ORDER BY 1, 2, 3 LIMIT $5`;
 
 interface CostRow extends Omit<CostSum, "cost" | "lost"> {
@@ -104,7 +116,7 @@ interface CostRow extends Omit<CostSum, "cost" | "lost"> {
   readonly lost: string;
 }
 
-const BUCKETS = Array.from({ length: 256 }, (_, bucket) => bucket);
+export const BUCKETS = Array.from({ length: 256 }, (_, bucket) => bucket);
 
 export interface ReportReadsDeps {
   readonly pool: Pool;
@@ -116,11 +128,17 @@ export interface ReportReadsDeps {
 export function createReportReads({ pool, accounts, sums }: ReportReadsDeps): ReportStore {
   return {
     listEntries: async (filter) => {
-      const rows = await readEntryRows(pool, filter);
-      const entries = await accounts.ask(filter.accountId, (account) => ({
-        answer: rows.map((row) => entryOf(row, account)),
+      const { accountId, limit } = filter;
+      const carriedAt = await accounts.ask(accountId, (account) => ({ answer: account.carriedAt }));
+      const earlier = carriedAt === 0 ? 0n : await latestEarlierEntry(pool, accountId);
+      const rows = await readEntryRows(pool, filter, earlier);
+      const entries = await accounts.ask(accountId, (account) => ({
+        answer: rows.map((row) => entryOf(row, account, earlier)),
       }));
-      return pageOf(entries, filter.limit);
+      if (earlier > 0n && entries.length <= limit) {
+        entries.push(...(await listEarlierEntries(pool, filter, limit + 1 - entries.length)));
+      }
+      return pageOf(entries, limit);
     },
     sumUsage: async (filter) => {
       await sums.catchUp();
@@ -141,7 +159,8 @@ export function createReportReads({ pool, accounts, sums }: ReportReadsDeps): Re
   };
 }
 
-async function readEntryRows(pool: Pool, filter: EntryFilter): Promise<EntryRow[]> {
+/** @param earlier id of the latest entry from before the chain; those of steps follow it */
+async function readEntryRows(pool: Pool, filter: EntryFilter, earlier: bigint): Promise<EntryRow[]> {
   const { accountId, kind, from, until, after, limit } = filter;
   const bucket = bucketOf(accountId);
   const firstSince = async (at: Date) => {
@@ -150,7 +169,8 @@ async function readEntryRows(pool: Pool, filter: EntryFilter): Promise<EntryRow[
   };
   const first = from === undefined ? 1n : await firstSince(from);
   const end = until === undefined ? LAST_SEQ : await firstSince(until);
-  const before = after === undefined || after > end ? end : after;
+  const next = after === undefined ? end : after - earlier;
+  const before = next > end ? end : next;
   const number = kind === undefined ? null : KINDS[kind];
   const text = kind === undefined || kind === "charge" ? ALL_ENTRIES : CREDIT_ENTRIES;
   const values = [bucket, accountId, first, before, number, limit + 1];
@@ -159,14 +179,14 @@ async function readEntryRows(pool: Pool, filter: EntryFilter): Promise<EntryRow[
 
 const LAST_SEQ = 2n ** 63n - 1n;
 
-function entryOf(row: EntryRow, account: Account): Entry {
+function entryOf(row: EntryRow, account: Account, earlier: bigint): Entry {
   const kind = KIND_NAMES.get(row.kind);
   if (kind === undefined) throw new RangeError(`Step ${row.seq} of account ${account.id} changes no credit.`);
   const note = row.detail === null ? null : noteOf(readDetail(row.detail));
   const isCharge = kind === "charge";
   const spender = row.budget1 === null ? undefined : account.budgets[row.budget1 - 1];
   return {
-    id: row.seq,
+    id: earlier + row.seq,
     kind,
     at: new Date(Number(row.at)),
     credits: isCharge ? -row.charge : row.credits,

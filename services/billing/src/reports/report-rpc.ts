@@ -8,7 +8,7 @@ import {
   UsageGroup as UsageGroupMessage,
 } from "@gr/proto/billing";
 import { implement, LONGEST_PAGE, type RpcService } from "@gr/runtime";
-import type { AccountStore } from "../accounts/account-store.ts";
+import type { AccountStore } from "../accounts/accounts.ts";
 import { instant, invalid, limit, text, uuid } from "../rpc/field-rules.ts";
 import { usageMessage } from "../rpc/messages.ts";
 import { ledgerError } from "../writer/ledger-error.ts";
@@ -20,7 +20,7 @@ import type {
   ReportStore,
   UsageFilter,
   UsageGroup,
-} from "./report-store.ts";
+} from "./report.ts";
 
 const MOST_DAYS = 366;
 const MOST_SUMS = 5_000;

@@ -37,10 +37,8 @@ const refusal = (param: string) => ({
 
 async function rowCounts() {
   const { rows } = await ledger.db.query(
-    `SELECT (SELECT count(*) FROM account) AS accounts, (SELECT count(*) FROM spender) AS spenders,
-            (SELECT count(*) FROM hold) AS holds, (SELECT count(*) FROM deposit) AS deposits,
-            (SELECT count(*) FROM entry) AS entries, (SELECT count(*) FROM idempotency) AS claims,
-            (SELECT count(*) FROM adjustment) AS adjustments`,
+    `SELECT (SELECT count(*) FROM step) AS steps, (SELECT count(*) FROM claim) AS claims,
+            (SELECT count(*) FROM kept_answer) AS answers, (SELECT count(*) FROM deposit_report) AS reports`,
   );
   return rows;
 }
@@ -131,18 +129,18 @@ describe("Post", () => {
   });
 
   test("takes every character that a name may have", async () => {
-    const model = `",{}\\'; DROP TABLE hold; -- \n\t NULL 😀 ${"é".repeat(100)}`;
+    const model = `",{}\\'; DROP TABLE step; -- \n\t NULL 😀 ${"é".repeat(100)}`;
     const { holdId, ...operation } = place(mine, 1n, { model });
     const others = Array.from({ length: 5 }, () => place(mine, 1n, { model: "NULL" }));
     await post(ledger.billing, operation, ...others);
-    const { rows } = await ledger.db.query("SELECT model FROM hold WHERE id = $1", [holdId]);
+    const { rows } = await ledger.db.query("SELECT model FROM step WHERE id = $1", [holdId]);
     expect(rows).toEqual([{ model }]);
   });
 
   test("a place that does not say what the model is called at the provider means its own name", async () => {
     const { holdId, ...operation } = place(mine, 1n, { upstreamModel: "" });
     await post(ledger.billing, operation);
-    const { rows } = await ledger.db.query("SELECT model, upstream_model FROM hold WHERE id = $1", [holdId]);
+    const { rows } = await ledger.db.query("SELECT model, upstream_model FROM step WHERE id = $1", [holdId]);
     expect(rows).toEqual([{ model: "sandbox/chat", upstream_model: "sandbox/chat" }]);
   });
 

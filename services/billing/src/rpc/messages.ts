@@ -8,11 +8,11 @@ import {
   type SpenderUsageSchema,
   type VerifyLedgerResponseSchema,
 } from "@gr/proto/billing";
-import type { CreditSummary } from "../accounts/account-store.ts";
+import type { CreditSummary } from "../accounts/accounts.ts";
 import type { SpenderUsage } from "../accounts/spender.ts";
 import type { Hold } from "../holds/hold.ts";
-import type { LedgerReport } from "../verify/ledger-invariants-store.ts";
-import type { Posted } from "../writer/post-store.ts";
+import type { LedgerReport } from "../verify/ledger-report.ts";
+import type { Posted } from "../writer/posted.ts";
 import { messageOfHoldState, messageOfPeriod } from "./message-names.ts";
 
 export function outcomeMessage({ code, refusal, earlierHoldId = "", held = 0n }: Posted): Outcome {

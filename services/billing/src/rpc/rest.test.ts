@@ -3,7 +3,6 @@ import { randomUUID } from "node:crypto";
 import type { Principal } from "@gr/identity";
 import { SpendPeriod } from "@gr/proto/billing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { addSpenders } from "../test/ledger-store.ts";
 import { type BillingUnderTest, startBilling, THURSDAY } from "../test/start-billing.ts";
 import {
   capture,
@@ -233,7 +232,7 @@ describe("pages of usage by key", () => {
 
   test("have each key once, oldest first, 1,000 in one answer", async () => {
     const { accountId } = await openWallet(ledger.billing, 10n);
-    await addSpenders(ledger.db, accountId, 1_500);
+    await Promise.all(Array.from({ length: 1_500 }, () => putSpender(ledger.inProcess, accountId)));
     const first = await page(accountId);
     expect([first.usage_by_api_key.length, first.has_more]).toEqual([1_000, true]);
     const last = await page(accountId, `&after=${first.usage_by_api_key[999].api_key_id}`);
@@ -340,11 +339,11 @@ describe("a failure to read", () => {
 
   test("says that fetching credit information failed, and nothing else", async () => {
     const { accountId } = await openWallet(ledger.billing, 10n);
-    await ledger.db.query("ALTER TABLE account RENAME TO hidden");
+    await ledger.db.query("ALTER TABLE step RENAME TO hidden");
     try {
       expect(await credits(accountId)).toEqual(failed);
     } finally {
-      await ledger.db.query("ALTER TABLE hidden RENAME TO account");
+      await ledger.db.query("ALTER TABLE hidden RENAME TO step");
     }
     expect((await credits(accountId)).status).toBe(200);
   });

@@ -4,7 +4,7 @@ import { type Credits, formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import { LONGEST_PAGE, pageFields, type RestApi, restRoute } from "@gr/runtime";
 import { z } from "zod";
-import type { AccountStore, CreditSummary } from "../accounts/account-store.ts";
+import type { AccountStore, CreditSummary } from "../accounts/accounts.ts";
 import type { Spender, SpenderUsage } from "../accounts/spender.ts";
 import type { BillingEvents } from "../events.ts";
 import { uuid } from "./field-rules.ts";

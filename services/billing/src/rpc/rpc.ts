@@ -13,19 +13,15 @@ import {
   type PutSpenderRequest,
 } from "@gr/proto/billing";
 import { implement, LONGEST_PAGE, type RpcService } from "@gr/runtime";
-import type { AccountStore, UsagePage } from "../accounts/account-store.ts";
-import type { Adjustment, AdjustmentStore } from "../accounts/adjustment-store.ts";
-import type { CheckSpender } from "../accounts/check-spender.ts";
+import type { AccountStore, Adjustment, AdjustmentStore, UsagePage } from "../accounts/accounts.ts";
 import type { Deposit } from "../accounts/deposit.ts";
 import type { Spender } from "../accounts/spender.ts";
-import type { AnswerStore, AnswerToKeep } from "../claims/answer-store.ts";
-import type { ClaimingSpender } from "../claims/claim-store.ts";
+import type { AnswerStore, AnswerToKeep, CheckSpender, ClaimingSpender } from "../claims/claims.ts";
 import type { BillingEvents } from "../events.ts";
-import type { HoldStore, Lease } from "../holds/hold-store.ts";
-import type { LedgerReport } from "../verify/ledger-invariants-store.ts";
+import type { HoldStore, Lease } from "../holds/hold.ts";
+import type { LedgerReport } from "../verify/ledger-report.ts";
 import { ledgerError } from "../writer/ledger-error.ts";
-import type { LedgerWriter } from "../writer/ledger-writer.ts";
-import type { Posted } from "../writer/post-store.ts";
+import type { OperationWriter, Posted } from "../writer/posted.ts";
 import {
   bytes,
   cost,
@@ -44,7 +40,7 @@ import { creditsMessage, holdMessage, outcomeMessage, reportMessage } from "./me
 import { readClaim, readOperations } from "./read-operations.ts";
 
 export interface BillingDeps {
-  readonly writer: Pick<LedgerWriter, "post">;
+  readonly writer: OperationWriter;
   readonly accounts: AccountStore;
   readonly adjustments: AdjustmentStore;
   readonly answers: AnswerStore;

@@ -3,7 +3,7 @@ import type { Id, Outcome } from "@gr/ledger";
 import { OutcomeCode } from "@gr/proto/billing";
 import type { ChainOperation } from "../chain/chain-operation.ts";
 import type { Claim, Operation } from "../writer/operation.ts";
-import type { Posted, Refusal } from "../writer/post-store.ts";
+import type { Posted, Refusal } from "../writer/posted.ts";
 
 /** @param accountId account of the hold */
 export function chainOperationOf(operation: Operation, accountId: Id): ChainOperation {

@@ -3,6 +3,8 @@
 import type { DepositStatus, Id } from "@gr/ledger";
 import type { Pool, PoolClient } from "@gr/runtime";
 import type { Deposit } from "../accounts/deposit.ts";
+import { earlierDeposit } from "../before-steps/earlier-credit-store.ts";
+import { earlierOwners } from "../before-steps/earlier-hold-store.ts";
 import { bucketOf } from "../chain/bucket.ts";
 import { readDetail } from "../chain/state-text.ts";
 
@@ -29,7 +31,9 @@ const LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('deposit ' || $1, 0)
 export async function ownersOf(pool: Pool, holdIds: readonly Id[]): Promise<Map<Id, Id>> {
   if (holdIds.length === 0) return new Map();
   const { rows } = await pool.query<{ id: Id; account_id: Id }>(HOLDS, [BUCKETS, holdIds]);
-  return new Map(rows.map(({ id, account_id: accountId }) => [id, accountId]));
+  const owners = new Map(rows.map(({ id, account_id: accountId }) => [id, accountId]));
+  const unknown = holdIds.filter((id) => !owners.has(id));
+  return new Map([...owners, ...(await earlierOwners(pool, unknown))]);
 }
 
 export interface CreditStep {
@@ -66,8 +70,9 @@ export async function readDeposit(client: PoolClient, id: Id): Promise<Deposit |
   const [first] = steps;
   if (first !== undefined) {
     const status: DepositStatus = steps.some(({ kind }) => kind === "refund") ? "REFUNDED" : "COMPLETED";
-    const { accountId, credits, note: source } = first;
-    return { id, accountId, credits, status, source };
+    const { accountId, kind, credits, note: source } = first;
+    // A deposit from before the chain has its refund in the chain alone.
+    return { id, accountId, credits: kind === "refund" ? -credits : credits, status, source };
   }
   const { rows } = await client.query<{
     account_id: Id;
@@ -76,9 +81,11 @@ export async function readDeposit(client: PoolClient, id: Id): Promise<Deposit |
     source: string;
   }>(REPORT, [BUCKETS, id]);
   const [row] = rows;
-  return (
-    row && { id, accountId: row.account_id, credits: row.credits, status: row.status, source: row.source }
-  );
+  if (row === undefined) {
+    const earlier = await earlierDeposit(client, id);
+    return earlier && { id, ...earlier };
+  }
+  return { id, accountId: row.account_id, credits: row.credits, status: row.status, source: row.source };
 }
 
 /** @param now Unix milliseconds */

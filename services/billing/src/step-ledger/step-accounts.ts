@@ -2,10 +2,11 @@
 // a step; the report of a payment is stored beside it for states that change no credit.
 import type { Account, BudgetDefinition, Id, Outcome } from "@gr/ledger";
 import { type Clock, inTransaction, type Pool } from "@gr/runtime";
-import { type AccountStore, noAccount } from "../accounts/account-store.ts";
-import type { Adjustment, AdjustmentStore } from "../accounts/adjustment-store.ts";
+import type { Adjustment, AdjustmentStore } from "../accounts/accounts.ts";
+import { type AccountStore, noAccount } from "../accounts/accounts.ts";
 import { depositEntry } from "../accounts/deposit.ts";
 import type { Spender } from "../accounts/spender.ts";
+import { earlierAdjustment } from "../before-steps/earlier-credit-store.ts";
 import type { ChainOperation } from "../chain/chain-operation.ts";
 import type { AccountReader } from "../reads/account-reader.ts";
 import { summaryOf } from "../reads/account-summary.ts";
@@ -77,6 +78,12 @@ export function createStepAccounts(deps: StepAccountsDeps): AccountStore & Adjus
       const known = (await creditSteps(pool, id)).find(({ kind }) => kind === "adjustment");
       if (known !== undefined && known.accountId !== accountId) {
         requireDone({ code: "already_resolved" }, "adjustment_id");
+      }
+      const earlier = await earlierAdjustment(pool, id);
+      if (earlier !== undefined) {
+        const isSame =
+          earlier.accountId === accountId && earlier.credits === credits && earlier.note === note;
+        return requireDone({ code: isSame ? "done" : "already_resolved" }, "adjustment_id");
       }
       const step = { kind: "adjustment", accountId, id, credits, note } as const;
       requireDone(await postOne(step), "adjustment_id");

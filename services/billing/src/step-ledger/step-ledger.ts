@@ -1,30 +1,28 @@
 // Step ledger owns billing's services over the chain of steps: the same services as over today's tables, by the same names.
-import type { Id, Outcome } from "@gr/ledger";
+import { CLAIM_LIFETIME_MS, type Id, type Outcome } from "@gr/ledger";
 import type { Clock, Logger, Pool } from "@gr/runtime";
-import type { AccountStore } from "../accounts/account-store.ts";
-import type { AdjustmentStore } from "../accounts/adjustment-store.ts";
-import type { CheckSpender } from "../accounts/check-spender.ts";
+import type { AccountStore, AdjustmentStore } from "../accounts/accounts.ts";
+import { sweepEarlierAnswers } from "../before-steps/earlier-answer-store.ts";
 import { ChainConnection } from "../chain/chain-connection.ts";
 import type { ChainOperation } from "../chain/chain-operation.ts";
-import type { AnswerStore, AnswerToKeep } from "../claims/answer-store.ts";
-import type { ClaimingSpender } from "../claims/claim-store.ts";
+import type { AnswerStore, AnswerToKeep, CheckSpender, ClaimingSpender } from "../claims/claims.ts";
 import { sweepClaims } from "../follower/claim-sweep-store.ts";
 import { Follower } from "../follower/follower.ts";
 import { openHoldsReader } from "../follower/open-hold-store.ts";
 import { sumsReader } from "../follower/sums-store.ts";
-import type { HoldStore } from "../holds/hold-store.ts";
+import type { HoldStore } from "../holds/hold.ts";
 import { AccountReader } from "../reads/account-reader.ts";
 import { createDryRuns } from "../reads/dry-runs.ts";
 import { createHoldReads } from "../reads/hold-reads.ts";
 import { readKeptAnswer } from "../reads/kept-answer-store.ts";
 import { createReportReads } from "../reads/report-reads-store.ts";
-import type { ReportStore } from "../reports/report-store.ts";
+import type { ReportStore } from "../reports/report.ts";
 import { invalid } from "../rpc/field-rules.ts";
 import { verifyChains } from "../verify/chain-invariants-store.ts";
-import type { LedgerReport } from "../verify/ledger-invariants-store.ts";
+import type { LedgerReport } from "../verify/ledger-report.ts";
 import { LedgerWriter } from "../writer/ledger-writer.ts";
 import type { Operation } from "../writer/operation.ts";
-import type { Posted } from "../writer/post-store.ts";
+import type { OperationWriter, Posted } from "../writer/posted.ts";
 import { chainOperationOf, claimOf, postedOf } from "./operation-steps.ts";
 import { ownersOf } from "./owner-store.ts";
 import { createStepAccounts } from "./step-accounts.ts";
@@ -45,7 +43,7 @@ export interface StepLedgerEvents {
 }
 
 export interface StepLedger {
-  readonly writer: { post(operations: readonly Operation[], signal?: AbortSignal): Promise<Posted[]> };
+  readonly writer: OperationWriter;
   readonly accounts: AccountStore;
   readonly adjustments: AdjustmentStore;
   readonly answers: AnswerStore;
@@ -99,7 +97,10 @@ export function createStepLedger({ pool, clock, freeLimit, log, events }: StepLe
     follow: async () => {
       await Promise.all([sums.catchUp(), openHolds.catchUp()]);
     },
-    sweep: (stopping) => sweepClaims(pool, now(), stopping),
+    sweep: async (stopping) => {
+      await sweepClaims(pool, now(), stopping);
+      await sweepEarlierAnswers(pool, now() - CLAIM_LIFETIME_MS, stopping);
+    },
     close: () => connection.close(),
   };
 }

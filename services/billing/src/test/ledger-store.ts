@@ -18,11 +18,18 @@ export async function lockWaiters(db: pg.Pool): Promise<number> {
   return rowCount ?? 0;
 }
 
-/** Spenders that nobody put, all of one moment. */
-export async function addSpenders(db: pg.Pool, accountId: string, count: number): Promise<void> {
-  await db.query(
-    `INSERT INTO spender (id, account_id, name, period, active, created_at, revision)
-     SELECT gen_random_uuid(), $1, 'k' || i, 'lifetime', true, now(), 1 FROM generate_series(1, $2) i`,
-    [accountId, count],
-  );
+/** Cost of one attempt of a hold as a step booked it. */
+export interface Booking {
+  readonly attempt: number;
+  readonly kind: "charge" | "failed" | "late";
+  readonly provider: string;
+  readonly cost: bigint;
+}
+
+/** By attempt, then kind. */
+export async function bookingsOf(db: { query: Pool["query"] }, holdId: string): Promise<Booking[]> {
+  const text = `SELECT attempt - (kind = 4)::int AS attempt, billed_by AS provider, cost,
+      CASE WHEN kind = 5 THEN 'charge' WHEN kind IN (7, 8) THEN 'late' ELSE 'failed' END AS kind
+    FROM step WHERE id = $1 AND billed_by IS NOT NULL ORDER BY 1, 4, seq`;
+  return (await db.query<Booking>(text, [holdId])).rows;
 }

@@ -8,7 +8,6 @@ import {
   type CallOptions,
   createRemoteTransport,
   createServiceClient,
-  type Module,
   PRINCIPAL_HEADER,
   type ServiceClient,
   signPrincipal,
@@ -55,6 +54,8 @@ export interface BillingUnderTest extends BillingProcess {
   readonly db: pg.Pool;
   /** A connection in an open transaction, whose locks stand in the way of others until it ends. */
   transaction(): Promise<pg.Client>;
+  /** Lets no writer store a step until it is unblocked; reads are answered. */
+  blockSteps(): Promise<{ unblock(): Promise<void> }>;
   /** Waits until so many sessions wait for a lock. */
   waitForLocks(sessions: number): Promise<void>;
   /** @throws when the books do not add up */
@@ -64,14 +65,11 @@ export interface BillingUnderTest extends BillingProcess {
 /** Noon of a Thursday, so that neither day, week nor month are about to end. */
 export const THURSDAY = Date.UTC(2026, 0, 15, 12);
 
-/** @param env settings beside the usual ones. @param module over today's tables, or over the steps */
-export async function startBilling(
-  env: Record<string, string> = {},
-  module: Module = billingModule,
-): Promise<BillingUnderTest> {
+/** @param env settings beside the usual ones */
+export async function startBilling(env: Record<string, string> = {}): Promise<BillingUnderTest> {
   const database = await migratedDatabase();
   const clock = new ManualClock(THURSDAY);
-  const running = await startBillingOn(database.url, clock, env, module);
+  const running = await startBillingOn(database.url, clock, env);
   const db = new pg.Pool({
     connectionString: database.url,
     max: 2,
@@ -88,16 +86,27 @@ export async function startBilling(
     await running.stop();
     await database.drop();
   };
+  const transaction = async () => {
+    const client = new pg.Client({ connectionString: database.url, options: "-c search_path=billing" });
+    await client.connect();
+    await client.query("BEGIN");
+    return client;
+  };
   return {
     ...running,
     clock,
     url: database.url,
     db,
-    transaction: async () => {
-      const client = new pg.Client({ connectionString: database.url, options: "-c search_path=billing" });
-      await client.connect();
-      await client.query("BEGIN");
-      return client;
+    transaction,
+    blockSteps: async () => {
+      const client = await transaction();
+      await client.query("LOCK TABLE step IN EXCLUSIVE MODE");
+      return {
+        unblock: async () => {
+          await client.query("ROLLBACK");
+          await client.end();
+        },
+      };
     },
     waitForLocks: (sessions) =>
       until(async () => (await lockWaiters(db)) === sessions, { timeoutMs: PATIENCE_MS }),
@@ -126,9 +135,8 @@ export async function startBillingOn(
   url: string,
   clock: Timer = systemClock,
   env: Record<string, string> = {},
-  module: Module = billingModule,
 ): Promise<BillingProcess> {
-  const running = await startProcess([module], {
+  const running = await startProcess([billingModule], {
     env: {
       DATABASE_URL: url,
       DATABASE_POOL_SIZE: "4",

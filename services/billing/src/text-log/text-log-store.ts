@@ -2,8 +2,9 @@
 // line is not waited for by anybody and is no money, so its commit does not wait for the disk.
 import type { Credits, PicoUsd } from "@gr/money";
 import type { Pool } from "@gr/runtime";
-import { noAccount } from "../accounts/account-store.ts";
 import { addTextActivity } from "../activity/roll-up-store.ts";
+import { noAccount } from "../accounts/accounts.ts";
+import { placedAtOf } from "../before-steps/earlier-hold-store.ts";
 import { bucketOf } from "../chain/bucket.ts";
 import { queryByKey } from "../chain/step-store.ts";
 import type { HoldState } from "../holds/hold.ts";
@@ -110,13 +111,15 @@ const LINE = `t.api, t.stream, t.began_at, t.took_ms, t.first_byte_ms, t.finish_
 
 const FIND_LINE = `SELECT ${LINE}, t.id, t.account_id, t.spender_id, t.model FROM text_request t WHERE t.id = $1 AND t.account_id = $2`;
 
-const STATE = "CASE WHEN e.kind IS NULL THEN 'open' WHEN e.kind = 5 THEN 'captured' ELSE 'released' END";
+const STATE =
+  "CASE WHEN h.id IS NOT NULL THEN h.state::text WHEN e.kind IS NULL THEN 'open' WHEN e.kind = 5 THEN 'captured' ELSE 'released' END";
 
 /** The end of a hold is near its place, and its attempts are between both, so each search follows the account from there. */
-const PAGE = `SELECT ${LINE}, t.id, t.account_id, t.spender_id, t.model, p.at AS placed_at, p.price_version, e.charge, e.cost,
-    coalesce(n.provider, p.provider) AS provider, ${STATE} AS state
+const PAGE = `SELECT ${LINE}, t.id, t.account_id, t.spender_id, t.model, ${placedAtOf("p", "h")} AS placed_at, coalesce(p.price_version, h.price_version) AS price_version,
+    coalesce(e.charge, h.charge) AS charge, coalesce(e.cost, h.cost) AS cost, coalesce(n.provider, p.provider, h.provider) AS provider, ${STATE} AS state
   FROM text_request t
-  JOIN step p ON p.bucket = $1 AND p.account_id = $2 AND p.id = t.id AND p.kind = 2
+  LEFT JOIN step p ON p.bucket = $1 AND p.account_id = $2 AND p.id = t.id AND p.kind = 2
+  LEFT JOIN hold h ON p.seq IS NULL AND h.id = t.id AND h.account_id = $2 AND h.state <> 'open'
   LEFT JOIN LATERAL (
     SELECT e.seq, e.kind, e.attempt, e.charge, e.cost FROM step e
      WHERE e.bucket = $1 AND e.account_id = $2 AND e.seq > p.seq AND e.place_seq = p.seq AND e.kind IN (5, 6, 7)
@@ -126,6 +129,9 @@ const PAGE = `SELECT ${LINE}, t.id, t.account_id, t.spender_id, t.model, p.at AS
      WHERE n.bucket = $1 AND n.account_id = $2 AND n.seq > p.seq AND n.seq < coalesce(e.seq, 9223372036854775807) AND n.place_seq = p.seq
        AND n.kind = 4 AND coalesce(e.attempt, 2) > 1
      ORDER BY n.seq DESC LIMIT 1) n ON true`;
+
+const IS_LISTED_OPEN =
+  "t.id = ANY (ARRAY (SELECT o.hold_id FROM open_hold o WHERE o.bucket = $1 AND o.account_id = $2))";
 
 // From one account to the next in the index, so that the lines of those who keep them for long are not read through.
 const REMOVE = `WITH RECURSIVE keeper AS (
@@ -237,7 +243,7 @@ function columnsOf(lines: readonly TextLine[]): string[] {
 export function pageQuery(filter: TextFilter): { text: string; values: unknown[] } {
   const { accountId, spenderId, model, state, beganAfter, beganBefore, before, limit } = filter;
   const values: unknown[] = [bucketOf(accountId), accountId];
-  const terms = ["t.account_id = $2"];
+  const terms = ["t.account_id = $2 AND (p.seq IS NOT NULL OR h.id IS NOT NULL)"];
   const add = (term: string, value: unknown) => {
     if (value === undefined) return;
     values.push(value);
@@ -245,6 +251,8 @@ export function pageQuery(filter: TextFilter): { text: string; values: unknown[]
   };
   add("t.spender_id =", spenderId);
   add("t.model =", model);
+  // Open holds are few; the list is at most a second behind.
+  if (state === "open") terms.push(IS_LISTED_OPEN);
   add(`${STATE} =`, state);
   add("t.began_at >", beganAfter);
   add("t.began_at <", beganBefore);

@@ -156,16 +156,19 @@ test("pages are of a key, a model, a state and a time when asked for", async () 
   const other = await charged(mine, { model: "other" });
   const failed = await held(mine);
   await post(ledger.inProcess, release(failed));
-  await ledger.texts.writeTexts({ lines: [lineOf(mine, failed)] });
+  const running = await held(mine);
+  await ledger.texts.writeTexts({ lines: [lineOf(mine, failed), lineOf(mine, running)] });
   const { accountId, spenderId } = mine;
   const idsOf = async (filter: object) =>
     new Set((await ledger.texts.listTexts({ accountId, ...filter })).texts.map(({ requestId }) => requestId));
-  expect(await idsOf({ spenderId })).toEqual(new Set([old, other, failed]));
+  expect(await idsOf({ spenderId })).toEqual(new Set([old, other, failed, running]));
   expect(await idsOf({ spenderId: randomUUID() })).toEqual(new Set());
   expect(await idsOf({ model: "other" })).toEqual(new Set([other]));
   expect(await idsOf({ state: HoldState.RELEASED })).toEqual(new Set([failed]));
+  await ledger.inProcess.listHolds({ accountId, state: HoldState.OPEN, limit: 1 });
+  expect(await idsOf({ state: HoldState.OPEN })).toEqual(new Set([running]));
   expect(await idsOf({ beganBefore: BigInt(THURSDAY) })).toEqual(new Set([old]));
-  expect(await idsOf({ beganAfter: BigInt(THURSDAY - DAY_MS) })).toEqual(new Set([other, failed]));
+  expect(await idsOf({ beganAfter: BigInt(THURSDAY - DAY_MS) })).toEqual(new Set([other, failed, running]));
 });
 
 test("a page of a large log is read from an index and never sorted, by account and by key, with filters and without", async () => {

@@ -1,6 +1,7 @@
 // Many callers at once, several processes on one ledger, connections that die: nothing is lost, doubled or overrun.
+import { randomUUID } from "node:crypto";
 import { type Outcome, OutcomeCode, SpendPeriod } from "@gr/proto/billing";
-import { until } from "@gr/testing";
+import { ManualClock, until } from "@gr/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import {
   type BillingClient,
@@ -83,57 +84,31 @@ test("a capture and a release of one hold at once have one winner", async () => 
   }
 });
 
-test("a spender is not replaced in the middle of a batch that has read it", async () => {
+test("a spender that is switched off at one process places nothing at another", async () => {
   const mine = await openWallet(ledger.billing, 1_000n);
-  const hold = place(mine, 100n);
-  // Somebody else's uncommitted row of the same id stops the batch where it writes.
-  const blocker = await ledger.transaction();
-  await blocker.query(
-    `INSERT INTO hold (id, account_id, spender_id, credits, placed_at, deadline_at, window_no, attempt, state, service,
-       provider, upstream_model, model, price_version)
-       VALUES ($1, $1, $1, 0, now(), now(), 0, 1, 'open', 's', 'p', 'u', 'm', 'v')`,
-    [hold.holdId],
-  );
-  const placing = postOne(ledger.billing, hold);
-  await ledger.waitForLocks(1);
-  let replaced = false;
-  const replacing = putSpender(ledger.billing, mine.accountId, {
-    spenderId: mine.spenderId,
-    active: false,
-  }).then(() => {
-    replaced = true;
-  });
-  await ledger.waitForLocks(2);
-  expect(replaced).toBe(false);
-  await blocker.query("ROLLBACK");
-  await blocker.end();
-  expect((await placing).code).toBe(DONE);
-  await replacing;
-  expect((await postOne(ledger.billing, place(mine, 1n))).code).toBe(OutcomeCode.SPENDER_INACTIVE);
+  const other = await startBillingOn(ledger.url, ledger.clock);
+  try {
+    // Both have the account in memory.
+    for (const { billing } of [ledger, other])
+      expect((await postOne(billing, place(mine, 1n))).code).toBe(DONE);
+    await putSpender(other.billing, mine.accountId, { spenderId: mine.spenderId, active: false });
+    expect((await postOne(ledger.billing, place(mine, 1n))).code).toBe(OutcomeCode.SPENDER_INACTIVE);
+  } finally {
+    await other.stop();
+  }
 });
 
-test("a place that waited for a lock is decided by the time when it got it", async () => {
-  // With the clock of PostgreSQL, as in service.
-  const real = await startBillingOn(ledger.url);
-  const accountId = await openAccount(real.billing, 1_000n);
-  const blocker = await ledger.transaction();
+test("a process whose clock is behind decides by the time of the account's latest step", async () => {
+  const mine = await openWallet(ledger.billing, 1_000n);
+  const behind = await startBillingOn(ledger.url, new ManualClock(ledger.clock.now() - 600_000));
   try {
-    await blocker.query("SELECT FROM account WHERE id = $1 FOR NO KEY UPDATE", [accountId]);
-    const { rows } = await blocker.query(
-      "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now",
-    );
-    const expiresAt = BigInt(rows[0]?.now) + 2_000n;
-    const spenderId = await putSpender(real.billing, accountId, { expiresAt });
-    const placing = postOne(real.billing, place({ accountId, spenderId }, 1n));
-    await ledger.waitForLocks(1);
-    await blocker.query("SELECT pg_sleep(greatest(0, $1 / 1000.0 - extract(epoch FROM clock_timestamp())))", [
-      String(expiresAt + 1n),
-    ]);
-    await blocker.query("ROLLBACK");
-    expect((await placing).code).toBe(OutcomeCode.SPENDER_EXPIRED);
+    const expiresAt = BigInt(ledger.clock.now());
+    const spenderId = await putSpender(ledger.billing, mine.accountId, { expiresAt });
+    const from = { ...mine, spenderId };
+    expect((await postOne(ledger.billing, place(from, 1n))).code).toBe(OutcomeCode.SPENDER_EXPIRED);
+    expect((await postOne(behind.inProcess, place(from, 1n))).code).toBe(OutcomeCode.SPENDER_EXPIRED);
   } finally {
-    await blocker.end();
-    await real.stop();
+    await behind.stop();
   }
 });
 
@@ -166,10 +141,9 @@ test("a spender that is replaced while it spends keeps its books", async () => {
 });
 
 describe("two processes on one database", () => {
-  test("hammer the same accounts without a deadlock, and the books add up", async () => {
+  test("hammer the same accounts, and the books add up", async () => {
     const other = await startBillingOn(ledger.url, ledger.clock);
     try {
-      const before = await retriesOf(ledger, other);
       const wallets = await Promise.all(
         Array.from({ length: 6 }, () => openWallet(ledger.billing, 10_000_000n)),
       );
@@ -185,7 +159,7 @@ describe("two processes on one database", () => {
       );
       // 4 callers, 25 rounds, 12 of 18 holds captured at 3 credits each.
       expect(charged).toBe(4n * 25n * 12n * 3n);
-      expect(await retriesOf(ledger, other)).toEqual(before);
+      expect(await retriesOf(ledger, other)).toBeGreaterThan(0);
     } finally {
       await other.stop();
     }
@@ -238,9 +212,10 @@ describe("two processes on one database", () => {
     }
   });
 
-  async function retriesOf(...processes: readonly Pick<BillingUnderTest, "metrics">[]) {
-    const read = processes.map(async ({ metrics }) => RETRIES.exec(await metrics())?.[1]);
-    return Promise.all(read);
+  /** Lost races of these processes. */
+  async function retriesOf(...processes: readonly Pick<BillingUnderTest, "metrics">[]): Promise<number> {
+    const read = await Promise.all(processes.map(async ({ metrics }) => RETRIES.exec(await metrics())?.[1]));
+    return read.reduce((sum, count) => sum + Number(count), 0);
   }
 
   /** Batches that touch all accounts, in another order each time. */
@@ -257,55 +232,9 @@ describe("two processes on one database", () => {
   }
 });
 
-test.each(["account", "spender"] as const)(
-  "a batch with claims locks each %s in the order of the ids, before any place is decided",
-  async (table) => {
-    const accountId = await openAccount(ledger.billing, 1_000n);
-    const wallets = await Promise.all(
-      Array.from({ length: 12 }, async () =>
-        table === "account"
-          ? openWallet(ledger.billing, 1_000n)
-          : { accountId, spenderId: await putSpender(ledger.billing, accountId) },
-      ),
-    );
-    const idOf = (from: Wallet) => (table === "account" ? from.accountId : from.spenderId);
-    const [lowest, ...others] = wallets.map(idOf).toSorted();
-    const blocker = await ledger.transaction();
-    await blocker.query(`SELECT FROM ${table} WHERE id = $1 FOR UPDATE`, [lowest]);
-    // Each key twice, so that every wallet begins a run; the lowest id comes last.
-    const order = wallets.toSorted((x, y) => (idOf(x) < idOf(y) ? 1 : -1));
-    const batch = order.flatMap((from) => [1, 2].map(() => claiming(from, 1n, idOf(from))));
-    const posted = post(ledger.billing, ...batch);
-    await ledger.waitForLocks(1);
-    // Whoever waits for the first of them has none of the others yet.
-    await blocker.query(`SELECT FROM ${table} WHERE id = ANY ($1) FOR UPDATE NOWAIT`, [others]);
-    await blocker.query("ROLLBACK");
-    await blocker.end();
-    expect(countOf(await posted, DONE)).toBe(wallets.length);
-  },
-);
-
-test("a batch that loses a deadlock to somebody else begins anew, and its callers do not notice", async () => {
-  const wallets = [await openWallet(ledger.billing, 100n), await openWallet(ledger.billing, 100n)].toSorted(
-    (a, b) => (a.accountId < b.accountId ? -1 : 1),
-  );
-  const [low, high] = wallets.map(({ accountId }) => accountId);
-  const stranger = await ledger.transaction();
-  // The one whose patience ends first is the one that gives way: not the stranger.
-  await stranger.query("SET deadlock_timeout = '60s'");
-  await stranger.query("SELECT FROM account WHERE id = $1 FOR UPDATE", [high]);
-  const posted = post(ledger.billing, ...wallets.map((from) => place(from, 1n)));
-  await ledger.waitForLocks(1);
-  await stranger.query("SELECT FROM account WHERE id = $1 FOR UPDATE", [low]);
-  await stranger.query("ROLLBACK");
-  await stranger.end();
-  expect((await posted).map(({ code }) => code)).toEqual([DONE, DONE]);
-  expect(Number(RETRIES.exec(await ledger.metrics())?.[1])).toBeGreaterThan(0);
-});
-
 describe("a connection that dies", () => {
   const WRITERS = `FROM pg_stat_activity
-    WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%FROM post(%'`;
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE 'INSERT INTO step%'`;
 
   /** Kills what the ledger's writer runs on; other connections of the module live on. */
   const kill = async (): Promise<number> =>
@@ -321,16 +250,14 @@ describe("a connection that dies", () => {
     await post(ledger.billing, ...holds);
     const batch: OperationInit[] = holds.map(({ holdId }) => capture(holdId, 30n, 2_999_999_999n));
 
-    const blocker = await ledger.transaction();
-    await blocker.query("SELECT FROM account WHERE id = $1 FOR UPDATE", [mine.accountId]);
+    const blocker = await ledger.blockSteps();
     const doomed = post(ledger.billing, ...batch);
     doomed.catch(() => undefined);
     await ledger.waitForLocks(1);
     await waitForWriters(1);
     expect(await kill()).toBe(1);
     await expect(doomed).rejects.toMatchObject({ reason: "billing_unavailable" });
-    await blocker.query("ROLLBACK");
-    await blocker.end();
+    await blocker.unblock();
 
     for (let again = 0; again < 2; again += 1) {
       expect(countOf(await post(ledger.billing, ...batch), DONE)).toBe(20);
@@ -388,32 +315,37 @@ describe("a connection that dies", () => {
   });
 });
 
-test("a batch that cannot be written fails for the caller whose fault it is", async () => {
-  const [mine, rich] = [await openWallet(ledger.billing, 1_000n), await openWallet(ledger.billing, 1_000n)];
-  const overflowing = place(rich, 11n);
-  await postOne(ledger.billing, overflowing);
-  await ledger.db.query("UPDATE account SET debits = $2 WHERE id = $1", [rich.accountId, 2n ** 63n - 10n]);
-  const calls = await Promise.allSettled([
-    ...Array.from({ length: 20 }, () => postOne(ledger.billing, place(mine, 1n))),
-    postOne(ledger.billing, capture(overflowing.holdId, 11n)),
-    ...Array.from({ length: 20 }, () => postOne(ledger.billing, place(mine, 1n))),
-  ]);
-  expect(calls.filter(({ status }) => status === "fulfilled")).toHaveLength(40);
-  const tooLarge = { reason: "invalid_value", param: "operations" };
-  expect(calls[20]).toMatchObject({ status: "rejected", reason: tooLarge });
-  const neighbour = place(mine, 1n);
-  await expect(post(ledger.billing, neighbour, capture(overflowing.holdId, 11n))).rejects.toMatchObject(
-    tooLarge,
-  );
-  expect((await postOne(ledger.billing, release(neighbour.holdId))).code).toBe(OutcomeCode.UNKNOWN_HOLD);
-  expect((await postOne(ledger.billing, neighbour)).code).toBe(DONE);
-  await ledger.db.query("UPDATE account SET debits = 0 WHERE id = $1", [rich.accountId]);
+test("a change that would exceed the numbers of an account fails for its caller alone", async () => {
+  const [mine, accountId] = [
+    await openWallet(ledger.billing, 1_000n),
+    await openAccount(ledger.billing, 10n),
+  ];
+  const setCredited = (credited: bigint) =>
+    ledger.db.query("UPDATE step SET credited = $2 WHERE account_id = $1 AND kind = 11", [
+      accountId,
+      credited,
+    ]);
+  await setCredited(2n ** 63n - 5n);
+  const cold = await startBillingOn(ledger.url, ledger.clock);
+  try {
+    const change = { adjustmentId: randomUUID(), accountId, credits: 10n, reason: "test" };
+    const calls = await Promise.allSettled([
+      ...Array.from({ length: 20 }, () => postOne(cold.inProcess, place(mine, 1n))),
+      cold.inProcess.putAdjustment(change),
+      ...Array.from({ length: 20 }, () => postOne(cold.inProcess, place(mine, 1n))),
+    ]);
+    expect(calls.filter(({ status }) => status === "fulfilled")).toHaveLength(40);
+    const tooLarge = { reason: "invalid_value", param: "operations" };
+    expect(calls[20]).toMatchObject({ status: "rejected", reason: tooLarge });
+  } finally {
+    await cold.stop();
+    await setCredited(10n);
+  }
 });
 
 test("a caller that gave up while it waited for its turn has placed nothing", async () => {
   const mine = await openWallet(ledger.billing, 1_000n);
-  const blocker = await ledger.transaction();
-  await blocker.query("SELECT FROM account WHERE id = $1 FOR UPDATE", [mine.accountId]);
+  const blocker = await ledger.blockSteps();
   const first = postOne(ledger.billing, place(mine, 1n));
   // Its commit is under way, so whoever comes now waits for the next one.
   await ledger.waitForLocks(1);
@@ -421,8 +353,7 @@ test("a caller that gave up while it waited for its turn has placed nothing", as
   const second = ledger.inProcess.post({ operations: [place(mine, 100n)] }, { signal: patience.signal });
   patience.abort();
   await expect(second).rejects.toMatchObject({ reason: "service_unavailable" });
-  await blocker.query("ROLLBACK");
-  await blocker.end();
+  await blocker.unblock();
   expect((await first).code).toBe(DONE);
   await postOne(ledger.billing, place(mine, 1n));
   const { heldCredits } = await ledger.billing.getCredits({ accountId: mine.accountId });

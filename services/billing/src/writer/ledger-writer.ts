@@ -3,8 +3,6 @@
 import { ServiceError } from "@gr/proto";
 import { type Batcher, createBatcher, inSpan, isServerTrouble } from "@gr/runtime";
 import { isWorthAnotherTry, ledgerError } from "./ledger-error.ts";
-import type { Operation } from "./operation.ts";
-import type { Posted } from "./post-store.ts";
 
 /** Calls in one commit. Callers batch too, so it has many times more operations. */
 const MOST_CALLS = 32;
@@ -31,7 +29,7 @@ interface Call<Asked> {
 
 type Answer<Answered> = { readonly posted: Answered[] } | { readonly error: unknown };
 
-export class LedgerWriter<Asked = Operation, Answered = Posted> {
+export class LedgerWriter<Asked, Answered> {
   readonly #connection: Commits<Asked, Answered>;
   readonly #events: CommitEvents<Asked, Answered>;
   readonly #batcher: Batcher<Call<Asked>, Answer<Answered>>;

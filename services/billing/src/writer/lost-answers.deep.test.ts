@@ -13,8 +13,9 @@ import { capture, claiming, type OperationInit, openWallet, place, postOne } fro
 
 const { DONE, CLAIM_IN_PROGRESS } = OutcomeCode;
 const UNKNOWN = { reason: "billing_unavailable" };
-/** How the driver names the statement that moves money when it runs it. */
-const POST = "\0post\0";
+/** Names of the statements that store steps, as the driver sends them. */
+const STEPS = "\0insert_steps\0";
+const STEPS_AND_CLAIMS = "\0insert_all\0";
 const REQUESTS = 200;
 /** After so many that are done, an answer is lost. */
 const EVERY = 20;
@@ -38,13 +39,13 @@ const heldOf = async (accountId: string) => (await ledger.inProcess.getCredits({
 test("a place, its capture and its claim are done though the answer is lost, and done once", async () => {
   const mine = await openWallet(ledger.inProcess, 1_000n);
   const hold = claiming(mine, 100n, "k");
-  address.loseAnswers(POST, 1);
+  address.loseAnswers(STEPS_AND_CLAIMS, 1);
   await expect(postOne(far.inProcess, hold)).rejects.toMatchObject(UNKNOWN);
   expect(await heldOf(mine.accountId)).toBe(100n);
   expect((await postOne(far.inProcess, hold)).code).toBe(DONE);
   expect((await postOne(far.inProcess, claiming(mine, 100n, "k"))).code).toBe(CLAIM_IN_PROGRESS);
 
-  address.loseAnswers(POST, 1);
+  address.loseAnswers(STEPS, 1);
   await expect(postOne(far.inProcess, capture(hold.holdId, 30n))).rejects.toMatchObject(UNKNOWN);
   expect((await postOne(far.inProcess, capture(hold.holdId, 30n))).code).toBe(DONE);
   expect(await ledger.inProcess.getCredits({ accountId: mine.accountId })).toMatchObject({
@@ -63,7 +64,7 @@ test("again and again under load, whoever asks until there is an answer is charg
         const outcome = await postOne(far.inProcess, operation);
         done += 1;
         // Only after something was done, so that not every answer is lost.
-        if (done % EVERY === 0) address.loseAnswers(POST, 1);
+        if (done % EVERY === 0) address.loseAnswers(STEPS, 1);
         return outcome;
       } catch (error) {
         expect(error).toMatchObject(UNKNOWN);

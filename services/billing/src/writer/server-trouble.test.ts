@@ -29,7 +29,7 @@ test("a full disk fails a batch of captures, which are charged once when there i
   const holds = Array.from({ length: count }, () => place(mine, 10n));
   await post(ledger.inProcess, ...holds);
   const captures = holds.map(({ holdId }) => capture(holdId, 7n));
-  await withFullDisk("entry", () =>
+  await withFullDisk("step", () =>
     expect(post(ledger.inProcess, ...captures)).rejects.toMatchObject(UNAVAILABLE),
   );
   const { accountId } = mine;
@@ -49,7 +49,7 @@ test("a full disk fails a batch of captures, which are charged once when there i
 
 test("a full disk leaves neither hold nor claim of a place, and its key is free", async () => {
   const mine = await openWallet(ledger.inProcess, 1_000n);
-  await withFullDisk("idempotency", () =>
+  await withFullDisk("claim", () =>
     expect(postOne(ledger.inProcess, claiming(mine, 10n, "k"))).rejects.toMatchObject(UNAVAILABLE),
   );
   expect(await ledger.inProcess.getCredits({ accountId: mine.accountId })).toMatchObject({ heldCredits: 0n });
@@ -62,8 +62,8 @@ test("reads that wait for a connection in vain are told so, and spending has its
   const blocker = await ledger.db.connect();
   try {
     await postOne(small.inProcess, place(mine, 1n));
-    // Only reads of credit need this table.
-    await blocker.query("BEGIN; LOCK TABLE adjustment IN ACCESS EXCLUSIVE MODE");
+    // The writer has the account in memory; a first read of it needs this table.
+    await blocker.query("BEGIN; LOCK TABLE account_state IN ACCESS EXCLUSIVE MODE");
     const stuck = small.inProcess.getCredits({ accountId: mine.accountId }).catch(() => undefined);
     // Other tests wait in other databases of this server.
     const waiting = `SELECT FROM pg_locks WHERE NOT granted

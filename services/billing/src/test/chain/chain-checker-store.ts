@@ -63,7 +63,11 @@ async function startsAsReplayed(pool: Pool, id: Id): Promise<boolean> {
   const client = await pool.connect();
   try {
     const replayed = newAccount(id);
-    for (const step of await readTails(client, new Map([[id, 0]]))) apply(replayed, step);
+    for (let more = true; more; ) {
+      const steps = await readTails(client, new Map([[id, replayed.seq]]));
+      for (const step of steps) apply(replayed, step);
+      more = steps.length > 0;
+    }
     const cold = (await startCold(client, [id])).get(id)?.account;
     return cold !== undefined && isDeepStrictEqual(durable(cold), durable(replayed));
   } finally {

@@ -1,5 +1,4 @@
--- When windows of a period begin and end; and times as the contract writes them.
--- Windows begin at 00:00 UTC: each day, each Monday, each 1st. A lifetime has neither start nor end.
+-- Windows of the version before the chain of steps.
 CREATE FUNCTION start_of_window(period spend_period, at timestamptz) RETURNS timestamptz LANGUAGE sql STABLE
   RETURN CASE period WHEN 'lifetime' THEN NULL ELSE date_trunc(period::text, at, 'UTC') END;
 

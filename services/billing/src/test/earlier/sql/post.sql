@@ -1,23 +1,4 @@
--- Applies a batch of operations in one call: one round trip, one commit. It locks and reads what the batch touches
--- (accounts by id, then spenders by id, as everybody does), decides in memory in the order of the batch, then writes.
---
--- Arrays have one element per operation; what an operation does not have is null. A hold occurs once in a batch, and so
--- does a key of an account.
---   op_credits   place, extend: of the hold; capture: charge; otherwise 0
---   op_most      place, extend: as large the hold may become where enough is free. Null when no operation has one
---   op_cost      capture, release, abandon: pico; next: pico of the attempt that failed
---   op_deadline  place, extend, next: Unix milliseconds
---   op_tag       place, next: index into the tag_ arrays, which have each combination once; release, abandon: whose cost it is
---   op_attempt   next: number of the attempt that begins. Null when no operation has one
---   op_billed_by next: index into the tag_ arrays, whose cost it is when that attempt has begun already. Null when no operation
---                has one
---   claim_key    place: the key that it claims, if any; claim_fingerprint: for what. Both null when no place claims one
---   asked_at     the time; null = the clock of this server
---   free_limit   most places of nothing (requests to free models) of an account in a UTC day; null = no limit
--- outcomes: one per operation. remarks: about those operations for which an outcome is not enough, or null; i is the
--- operation's index, from 0. Amounts are text, since JSON numbers are not exact.
---
--- A plpgsql expression is compiled once per transaction and costs at each evaluation, so there are few of them.
+-- Writer of the last version before the chain of steps, without its comments.
 CREATE FUNCTION post(
   op_kind operation_kind[], op_hold uuid[], op_account uuid[], op_spender uuid[], op_credits bigint[],
   op_most bigint[], op_cost bigint[],
@@ -29,25 +10,18 @@ CREATE FUNCTION post(
 DECLARE
   moment timestamptz;
   today date;
-
-  -- What the batch touches, sorted by id. What becomes of accounts and spenders is kept here until it is written.
   account_ids uuid[] := op_account;
   accounts account[];
   spender_ids uuid[] := op_spender;
   spenders spender[];
   hold_ids uuid[];
   holds hold[];
-  -- Places whose key has an owner.
   taken integer[];
-
-  -- What is to be written: places and their windows; places that got their key; holds as they are now; entries.
   placed integer[];
   placed_window integer[];
   claimed integer[];
   changed hold[];
   booked entry[];
-
-  -- Of one operation.
   kind operation_kind;
   code outcome;
   verdict outcome;
@@ -66,7 +40,6 @@ DECLARE
   held bigint;
   in_flight boolean;
 BEGIN
-  -- Lock and read.
   IF array_remove(op_kind, 'place') <> '{}' THEN
     SELECT account_ids || array_agg(x.account_id), spender_ids || array_agg(x.spender_id)
       INTO account_ids, spender_ids FROM hold x WHERE x.id = ANY (op_hold);
@@ -75,7 +48,6 @@ BEGIN
     FROM (SELECT * FROM account WHERE id = ANY (account_ids) ORDER BY id FOR NO KEY UPDATE) l;
   SELECT coalesce(array_agg(l.id), '{}'), array_agg(l) INTO spender_ids, spenders
     FROM (SELECT * FROM spender WHERE id = ANY (spender_ids) ORDER BY id FOR NO KEY UPDATE) l;
-  -- Read after the locks: who waited for them must not decide by an earlier time than those before.
   moment := coalesce(asked_at, clock_timestamp());
   today := (moment AT TIME ZONE 'UTC')::date;
   SELECT coalesce(array_agg(x.id), '{}'), array_agg(x) INTO hold_ids, holds
@@ -84,29 +56,22 @@ BEGIN
     SELECT array_agg(o.i) INTO taken FROM unnest(op_account, claim_key) WITH ORDINALITY AS o (account, key, i)
       JOIN idempotency c ON c.account_id = o.account AND c.key = o.key;
   END IF;
-
-  -- Decide.
   FOR i IN 1 .. cardinality(op_kind) LOOP
     kind := op_kind[i];
     n := width_bucket(op_hold[i], hold_ids);
     h := CASE WHEN hold_ids[n] = op_hold[i] THEN holds[n] END;
-    -- No charge is above its hold. What a provider bills beyond it is our loss.
     IF kind = 'capture' AND h.credits < op_credits[i] THEN
       op_credits[i] := h.credits;
     END IF;
-    -- What another provider billed was booked when its attempt ended.
     IF kind IN ('release', 'abandon') AND tag_provider[op_tag[i]] <> h.provider THEN
       op_cost[i] := 0;
     END IF;
-
-    -- Operations that the state of the hold answers.
     code := CASE
       WHEN kind = 'place' THEN
         CASE WHEN h.id IS NULL THEN NULL
              WHEN h.state = 'open' AND h.account_id = op_account[i] AND h.spender_id = op_spender[i] THEN 'done'::outcome
              ELSE 'already_resolved' END
       WHEN h.id IS NULL THEN 'unknown_hold'
-      -- Whoever has a lease asks the provider of this attempt, and books what that one says.
       WHEN kind = 'next' AND (h.state <> 'open' OR h.attempt <> op_attempt[i] - 1 OR h.lease_until IS NOT NULL) THEN
         CASE WHEN h.state = 'open' AND h.attempt = op_attempt[i] THEN 'done'::outcome ELSE 'already_resolved' END
       WHEN h.state = 'open' THEN NULL
@@ -118,8 +83,6 @@ BEGIN
       IF code = 'done' AND kind = 'place' AND op_most[i] IS NOT NULL THEN
         remarks := remarks || jsonb_build_object('i', i - 1, 'held', h.credits::text);
       END IF;
-      -- A report says what an attempt has cost in all: what is beyond the booked cost is our loss, whoever says it and
-      -- however often. An attempt that has ended can be reported whatever has become of its hold.
       n := CASE kind WHEN 'next' THEN op_attempt[i] - 1 ELSE h.attempt END;
       IF n = h.attempt AND op_cost[i] > h.cost OR n < h.attempt AND op_cost[i] > 0 AND op_billed_by[i] IS NOT NULL THEN
         SELECT op_cost[i] - coalesce(sum(e.cost), 0) INTO more FROM entry e WHERE e.hold_id = h.id AND e.attempt = n;
@@ -141,8 +104,6 @@ BEGIN
     IF h.id IS NOT NULL AND (acc.id IS DISTINCT FROM h.account_id OR sp.id IS DISTINCT FROM h.spender_id) THEN
       RAISE EXCEPTION 'hold % appeared after the locks were taken', h.id USING ERRCODE = 'serialization_failure';
     END IF;
-
-    -- The next attempt, capture and release of an open hold always succeed.
     IF op_cost[i] IS NOT NULL THEN
       outcomes := outcomes || 'done'::outcome;
       IF kind = 'capture' OR op_cost[i] > 0 THEN
@@ -166,7 +127,6 @@ BEGIN
         acc.held := acc.held - h.credits;
         acc.debits := acc.debits + op_credits[i];
         accounts[a] := acc;
-        -- A charge belongs to the window that its hold was placed in.
         IF h.window_no = sp.window_no THEN
           sp.window_held := sp.window_held - h.credits;
           sp.window_used := sp.window_used + op_credits[i];
@@ -185,8 +145,6 @@ BEGIN
       changed := changed || h;
       CONTINUE;
     END IF;
-
-    -- Place, or extend of an open hold: may the spender take this much more?
     more := greatest(op_credits[i] - coalesce(h.credits, 0), 0);
     in_flight := false;
     code := CASE
@@ -195,22 +153,17 @@ BEGIN
         CASE WHEN sp.expires_at <= moment THEN 'spender_expired'::outcome END
       ELSE 'spender_inactive' END;
     IF code IS NULL AND i = ANY (taken) THEN
-      -- What became of the key comes before money. The owner is locked: nobody may keep an answer of a hold that this batch
-      -- has released in memory only. Then the claim is read once more, with what was kept until now.
       SELECT x.* INTO owner FROM idempotency c JOIN hold x ON x.id = c.hold_id
        WHERE c.account_id = payer AND c.key = claim_key[i] FOR NO KEY UPDATE OF x;
       SELECT claim_outcome(c, coalesce((SELECT x.state FROM unnest(changed) x WHERE x.id = owner.id), owner.state),
                            claim_fingerprint[i], moment)
         INTO code FROM idempotency c WHERE c.account_id = payer AND c.key = claim_key[i];
     END IF;
-    -- What another spender was charged for is answered again only to one whose own cap has room for it.
     IF code IS NULL OR code = 'claim_finished' AND owner.spender_id <> sp.id THEN
-      -- Lazy reset: a start never moves back, and an extension stays in the window of its hold.
       start := start_of_window(sp.period, moment);
       fresh := h.id IS NULL AND coalesce(sp.window_start < start, start IS NOT NULL);
       used := CASE WHEN fresh THEN 0 ELSE sp.window_used END;
       held := CASE WHEN fresh THEN 0 ELSE sp.window_held END;
-      -- What would not fit even without holds comes first: waiting does not help there.
       verdict := CASE
         WHEN more = 0 THEN 'done'::outcome
         WHEN used + op_credits[i] > sp.cap THEN 'spend_limit_exceeded'
@@ -240,7 +193,6 @@ BEGIN
     outcomes := outcomes || code;
 
     IF code = 'done' THEN
-      -- Where there is much, many requests share it: each takes a quarter of what is free, or what it needs at least.
       IF op_most[i] IS NOT NULL THEN
         IF more > 0 THEN
           more := greatest(more, least(
@@ -290,8 +242,6 @@ BEGIN
           sp.id = coalesce(h.spender_id, op_spender[i]) AND sp.account_id = payer AND sp.active AND acc.suspended END);
     END IF;
   END LOOP;
-
-  -- Write.
   IF placed IS NOT NULL THEN
     INSERT INTO hold (id, account_id, spender_id, credits, placed_at, deadline_at, window_no, attempt, state,
                       service, provider, upstream_model, model, price_version)
@@ -302,7 +252,6 @@ BEGIN
         FROM unnest(placed, placed_window) AS o (n, window_no);
   END IF;
   IF claimed IS NOT NULL THEN
-    -- What was kept for an earlier owner of a key goes with it.
     INSERT INTO idempotency (account_id, key, fingerprint, hold_id, claimed_at)
       SELECT op_account[o.n], claim_key[o.n], claim_fingerprint[o.n], op_hold[o.n], moment FROM unnest(claimed) AS o (n)
       ON CONFLICT (account_id, key) DO UPDATE
@@ -335,9 +284,6 @@ BEGIN
    WHERE l.id = o.id
      AND (l.window_no <> o.window_no OR l.window_held <> o.window_held OR l.requests <> o.requests);
 END $$;
-
--- The locks of a transaction that calls post more than once, all of them before anything is read, in the order that
--- everybody keeps: accounts by id, then spenders by id.
 CREATE FUNCTION lock_for_posts(op_hold uuid[], op_account uuid[], op_spender uuid[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   account_ids uuid[] := op_account;

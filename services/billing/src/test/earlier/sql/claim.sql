@@ -1,10 +1,5 @@
--- Who may have an Idempotency-Key that somebody has.
-
--- How long a claim lasts once its hold is resolved.
+-- Rule of Idempotency-Keys of the version before the chain of steps.
 CREATE FUNCTION claim_lifetime() RETURNS interval LANGUAGE sql IMMUTABLE RETURN interval '24 hours';
-
--- What a place meets that claims this key; null when the key is free. A released hold was free, so its key may be used
--- again, unless its answer was kept and may have been seen.
 CREATE FUNCTION claim_outcome(c idempotency, holder_state hold_state, wanted bytea, moment timestamptz) RETURNS outcome
 LANGUAGE sql STABLE
 RETURN CASE

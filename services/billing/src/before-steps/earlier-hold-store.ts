@@ -1,0 +1,123 @@
+// Earlier-hold store owns the reads of holds that ended before the chain of steps. Their rows never change. Costs that a provider
+// reported afterwards are steps of the account without a place, and belong to the hold.
+import type { Account, Hold, Id } from "@gr/ledger";
+import type { Pool, PoolClient } from "@gr/runtime";
+
+const MS = (column: string) => `floor(extract(epoch FROM ${column}) * 1000)`;
+const PLACED_AT_IN = (hold: string) => `${MS(`${hold}.placed_at`)}::bigint`;
+const PLACED_AT = PLACED_AT_IN("h");
+
+/**
+ * Unix milliseconds at which a hold was placed.
+ * @param place alias of its first step @param ended alias of its row, if it can have ended before the chain
+ */
+export const placedAtOf = (place: string, ended?: string) => {
+  const earlier = ended === undefined ? "" : `, ${PLACED_AT_IN(ended)}`;
+  return `coalesce((${place}.detail::jsonb -> 'carriedHold' ->> 'placedAt')::bigint, ${place}.at${earlier})`;
+};
+
+/** Booked costs are those up to the latest step that the account in memory has. */
+const HOLDS = `SELECT h.id, h.spender_id AS "spenderId", h.credits, h.state, h.charge, h.cost, h.attempt, h.service, h.provider,
+    h.upstream_model AS "upstreamModel", h.model, h.price_version AS "priceVersion", ${MS("h.placed_at")}::float8 AS "placedAt",
+    ${MS("h.deadline_at")}::float8 AS "deadlineAt", c.key, c.credits AS "keptCharge", c.cost AS "keptCost", b.attempts, b.costs
+  FROM hold h LEFT JOIN idempotency c ON c.hold_id = h.id
+  CROSS JOIN LATERAL (
+    SELECT array_agg(x.attempt) AS attempts, array_agg(x.cost) AS costs FROM (
+      SELECT y.attempt, sum(y.cost)::text AS cost FROM (
+        SELECT e.attempt, e.cost FROM entry e WHERE e.hold_id = h.id
+        UNION ALL
+        SELECT s.attempt, s.cost FROM step s
+         WHERE s.bucket = get_byte(uuid_send($1), 15) AND s.account_id = $1 AND s.id = h.id AND s.kind = 8 AND s.seq <= $3) y GROUP BY y.attempt) x) b
+ WHERE h.account_id = $1::uuid AND h.id = ANY ($2::uuid[]) AND h.state <> 'open'`;
+
+const OWNERS = "SELECT id, account_id FROM hold WHERE id = ANY ($1::uuid[]) AND state <> 'open'";
+
+/** Name of the model of the attempt in the alias s, a late cost without a place. Empty if another attempt followed. */
+export const EARLIER_UPSTREAM_MODEL = `(
+      SELECT CASE WHEN h.attempt = s.attempt THEN h.upstream_model ELSE '' END FROM hold h WHERE h.id = s.id)`;
+
+/**
+ * Returns a page of ended holds, oldest first: account_id, id, placed_at. The arguments are parameters of the statement.
+ * @param state null = both ends
+ */
+export const earlierHolds = (account: string, since: string, after: string, limit: string, state: string) =>
+  `SELECT h.account_id, h.id, ${PLACED_AT} AS placed_at FROM hold h
+  WHERE h.state <> 'open' AND (${account}::uuid IS NULL OR h.account_id = ${account}) AND (${state}::hold_state IS NULL OR h.state = ${state})
+    AND (${since}::bigint IS NULL OR (${PLACED_AT}, h.id) > (${since}, ${after}::uuid))
+  ORDER BY 3, 2 LIMIT ${limit}`;
+
+const PLACED_AT_OF = `SELECT ${PLACED_AT} AS at FROM hold h WHERE h.id = $1 AND h.state <> 'open'`;
+
+interface HoldRow {
+  readonly id: Id;
+  readonly spenderId: Id;
+  readonly credits: bigint;
+  readonly state: "captured" | "released";
+  readonly charge: bigint;
+  readonly cost: bigint;
+  readonly attempt: number;
+  readonly service: string;
+  readonly provider: string;
+  readonly upstreamModel: string;
+  readonly model: string;
+  readonly priceVersion: string;
+  readonly placedAt: number;
+  readonly deadlineAt: number;
+  readonly key: Buffer | null;
+  readonly keptCharge: bigint | null;
+  readonly keptCost: bigint | null;
+  readonly attempts: number[] | null;
+  readonly costs: string[] | null;
+}
+
+/** Restores holds of the account into memory. An id without such a hold has no effect. */
+export async function restoreEarlierHolds(
+  client: PoolClient,
+  account: Account,
+  ids: readonly Id[],
+): Promise<void> {
+  if (account.carriedAt === 0 || ids.length === 0) return;
+  const values = [account.id, ids, account.seq];
+  const { rows } = await client.query<HoldRow>({ name: "earlier_holds", text: HOLDS, values });
+  for (const row of rows) account.ended.set(row.id, holdOf(account, row));
+}
+
+/** @returns accounts by hold; an open hold, and one without a row, is absent */
+export async function earlierOwners(pool: Pool, holdIds: readonly Id[]): Promise<Map<Id, Id>> {
+  if (holdIds.length === 0) return new Map();
+  const { rows } = await pool.query<{ id: Id; account_id: Id }>({
+    name: "earlier_owners",
+    text: OWNERS,
+    values: [holdIds],
+  });
+  return new Map(rows.map(({ id, account_id: accountId }) => [id, accountId]));
+}
+
+/** @returns null for a hold that is unknown here */
+export async function earlierPlacedAt(pool: Pool, holdId: Id): Promise<bigint | null> {
+  return (await pool.query<{ at: bigint }>(PLACED_AT_OF, [holdId])).rows[0]?.at ?? null;
+}
+
+/** The window of an ended hold has no meaning: no later step changes its totals. */
+function holdOf(account: Account, row: HoldRow): Hold {
+  const { service, provider, upstreamModel, model, priceVersion, keptCharge, keptCost } = row;
+  const budget = account.budgetNumbers.get(row.spenderId);
+  if (budget === undefined) throw new Error(`Hold ${row.id} names a key that account ${account.id} lacks.`);
+  return {
+    id: row.id,
+    seq: 0,
+    state: row.state,
+    credits: row.credits,
+    charge: row.charge,
+    cost: row.cost,
+    placedAt: row.placedAt,
+    deadlineAt: row.deadlineAt,
+    leasedUntil: 0,
+    attempt: row.attempt,
+    tag: { service, provider, upstreamModel, model, priceVersion },
+    chain: [{ budget, window: 1 }],
+    claim: row.key?.toString("hex"),
+    kept: keptCharge === null || keptCost === null ? undefined : { charge: keptCharge, cost: keptCost },
+    booked: new Map((row.attempts ?? []).map((attempt, index) => [attempt, BigInt(row.costs?.[index] ?? 0)])),
+  };
+}
