@@ -20,7 +20,10 @@ test("each kind of request is summed at its answer, by key and by account, and t
     const answer = await call(router, "POST", `/v1/compat/${path}`, { body, ...(key && { key }) });
     expect([path, answer.status]).toEqual([path, status]);
   };
-  const minted = await call(router, "POST", "/v1/api-keys", { key: router.managementKey, body: { name: "second" } });
+  const minted = await call(router, "POST", "/v1/api-keys", {
+    key: router.managementKey,
+    body: { name: "second" },
+  });
   const second = minted.body.key;
   await make("images/generations", { model: "sandbox/image", prompt: "a kite" });
   expect((await activity()).total).toMatchObject({ requests: 1, errors: 0 });
@@ -35,7 +38,9 @@ test("each kind of request is summed at its answer, by key and by account, and t
   const credits = (await call(router, "GET", "/v1/credits?by_api_key=true")).body;
   const all = await activity("?scope=account&group=key");
   expect(all.total.spend).toBe(credits.credit_usage);
-  const byKey = new Map(all.groups.map(({ group, spend }: { group: string; spend: string }) => [group, spend]));
+  const byKey = new Map(
+    all.groups.map(({ group, spend }: { group: string; spend: string }) => [group, spend]),
+  );
   for (const { api_key_id: id, credit_usage: used } of credits.usage_by_api_key) {
     expect(byKey.get(id) ?? "0.0000").toBe(used);
   }

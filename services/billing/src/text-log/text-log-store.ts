@@ -2,8 +2,8 @@
 // line is not waited for by anybody and is no money, so its commit does not wait for the disk.
 import type { Credits, PicoUsd } from "@gr/money";
 import type { Pool } from "@gr/runtime";
-import { addTextActivity } from "../activity/roll-up-store.ts";
 import { noAccount } from "../accounts/accounts.ts";
+import { addTextActivity } from "../activity/roll-up-store.ts";
 import { placedAtOf } from "../before-steps/earlier-hold-store.ts";
 import { bucketOf } from "../chain/bucket.ts";
 import { queryByKey } from "../chain/step-store.ts";
