@@ -1,8 +1,11 @@
 // Activity of the running router: texts, images and videos are in it as soon as they are answered, and the numbers of keys are those of
 // the credits.
+import { ConsoleOperatorService } from "@gr/proto/console";
 import { until } from "@gr/testing";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { Browser } from "./console-client.ts";
 import { call } from "./http.ts";
+import { serviceOf } from "./operator.ts";
 import { type Router, startRouter } from "./topology.ts";
 
 let router: Router;
@@ -58,4 +61,32 @@ test("each kind of request is summed at its answer, by key and by account, and t
   expect(csv.trim().split("\r\n")).toHaveLength(1 + all.data.length);
   const management = await call(router, "GET", "/v1/activity", { key: router.managementKey });
   expect(management.status).toBe(401);
+});
+
+test("the console has the same numbers, and the person who created a key", async () => {
+  const owner = new Browser(router);
+  const people = await serviceOf(router.dataDir, "console", ConsoleOperatorService);
+  const { url } = await people.createSignInLink({ email: "demo@router.localhost" });
+  const token = decodeURIComponent(new URL(url).hash.replace("#token=", ""));
+  expect((await owner.post("sign-in/link", { token })).status).toBe(200);
+  const account = `accounts/${router.accountId}`;
+  const { secret } = (await owner.post(`${account}/keys`, { name: "by a person" })).body;
+  const body = { model: "sandbox/image", prompt: "a kite" };
+  const answer = await call(router, "POST", "/v1/compat/images/generations", { body, key: secret });
+  expect(answer.status).toBe(200);
+
+  const members = (await owner.get(`${account}/activity?group_by=member`)).body;
+  const api = await activity("?scope=account&group=member");
+  expect(members.total).toEqual(api.total);
+  expect(members.data).toEqual(api.data);
+  const person = (await owner.get("session")).body.person;
+  const own = members.groups.find(({ group }: { group: string }) => group === person.id);
+  expect(own).toMatchObject({ label: person.name || person.email, requests: 1 });
+  const others = members.groups.find(({ group }: { group: string }) => group === "");
+  expect(others.label).toBe("Keys without a creator");
+
+  const keys = (await owner.get(`${account}/activity.csv?group_by=key`)).body;
+  expect(keys).toContain(",by a person,");
+  const wrong = await owner.get(`${account}/activity?from=2026-01-02&to=2026-01-01`);
+  expect([wrong.status, wrong.body.error.param]).toEqual([400, "from"]);
 });
