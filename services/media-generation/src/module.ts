@@ -181,7 +181,7 @@ export function defineMediaGeneration(providersOf: typeof createProviders): Modu
           startNamingKinds({
             ...{ catalog, clock, activity: dial("billing", ActivityService) },
             failed: (err) =>
-              log.warn({ err }, "billing did not receive the kinds of models; the next round tries again"),
+              log.warn({ err }, "billing did not receive the kinds of models; each second is another try"),
           });
         return {
           ...{ rest, rpc },

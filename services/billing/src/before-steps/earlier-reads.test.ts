@@ -5,6 +5,9 @@ import type { Id } from "@gr/ledger";
 import { connectPostgres, createLogger, type Pool } from "@gr/runtime";
 import { ManualClock } from "@gr/testing";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { spanOf } from "../activity/activity-span.ts";
+import { createActivityStore } from "../activity/activity-store.ts";
+import { createReadActivity } from "../activity/read-activity.ts";
 import { createStepLedger, type StepLedger } from "../step-ledger/step-ledger.ts";
 import { carry, type EarlierDatabase, earlierDatabase } from "../test/earlier/earlier-database-store.ts";
 import { EarlierLedger } from "../test/earlier/earlier-ledger-store.ts";
@@ -124,6 +127,18 @@ const ENTRIES = {
   after: undefined,
   limit: 100,
 } as const;
+
+test("activity by day has the charges of before and after, as usage has; hours begin with the chain", async () => {
+  const store = createActivityStore(pool);
+  const readActivity = createReadActivity({ store, accounts: chain.accounts, follow: chain.follow });
+  const total = async (bucket: "day" | "hour") => {
+    const span = spanOf(bucket, clock.now() - 2 * DAY, clock.now() + 1);
+    const filter = { spenderId: undefined, model: undefined, provider: undefined };
+    return (await readActivity({ accountId, span, group: "key", ...filter })).total;
+  };
+  expect(await total("day")).toMatchObject({ requests: 3n, errors: 0n, spend: 23n });
+  expect(await total("hour")).toMatchObject({ requests: 1n, spend: 11n });
+});
 
 test("pages of entries are the whole list, also from a cursor of the version before", async () => {
   const { entries: all } = await chain.reports.listEntries(ENTRIES);

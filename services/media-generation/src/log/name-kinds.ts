@@ -5,7 +5,8 @@ import type { ActivityService } from "@gr/proto/activity";
 import { ModelKind } from "@gr/proto/catalog";
 import { type ServiceClient, startRounds, type Timer } from "@gr/runtime";
 
-const NAME_EVERY_MS = 10_000;
+/** A look at the version costs nothing. */
+const NAME_EVERY_MS = 1_000;
 /** Models in one call. */
 const MOST_AT_ONCE = 5_000;
 const NAMES: ReadonlyMap<ModelKind, string> = new Map([
@@ -17,7 +18,7 @@ export interface NameKindsOptions {
   readonly catalog: Pick<CatalogCopy, "models" | "version">;
   readonly activity: Pick<ServiceClient<typeof ActivityService>, "nameModelKinds">;
   readonly clock: Timer;
-  /** Receives the error of a call; the next round repeats it. */
+  /** Receives the first error of calls in a row; the next rounds repeat the call. */
   readonly failed: (error: unknown) => void;
 }
 
@@ -29,6 +30,7 @@ export function startNamingKinds({
   failed,
 }: NameKindsOptions): () => Promise<void> {
   let named = "";
+  let isFailing = false;
   const round = async () => {
     const version = catalog.version();
     if (version === named) return;
@@ -40,6 +42,11 @@ export function startNamingKinds({
       await activity.nameModelKinds({ models: models.slice(start, start + MOST_AT_ONCE) });
     }
     named = version;
+    isFailing = false;
   };
-  return startRounds({ clock, pauseMs: NAME_EVERY_MS, round, failed });
+  const notNamed = (error: unknown) => {
+    if (!isFailing) failed(error);
+    isFailing = true;
+  };
+  return startRounds({ clock, pauseMs: NAME_EVERY_MS, round, failed: notNamed });
 }
