@@ -120,13 +120,6 @@ export const MUTANTS_OF_CHAIN: readonly Mutant[] = [
     caught: { test: TEST, name: "an id begins once" },
   },
   {
-    file: `${CHAIN}/look-ups.ts`,
-    find: "places.filter(({ id, seq }) => seq <= account.seq && findHold(account, id) === undefined)",
-    replace: "places.filter(({ id }) => findHold(account, id) === undefined)",
-    what: "a hold is restored before the account has its place",
-    caught: { test: TEST, name: "holds that it has forgotten" },
-  },
-  {
     file: `${CHAIN}/step-row.ts`,
     find: "    credits: row.credits,\n",
     replace: "    credits: row.charge,\n",

@@ -121,9 +121,13 @@ export class Audit {
     return this.#credits.get(`${kind} ${id}`);
   }
 
-  /** A report of a payment has reached billing. */
-  reported(id: number, status: DepositStatus): void {
-    this.#reports.set(id, (this.#reports.get(id) ?? new Set()).add(status));
+  /** A report of a payment has reached billing. @returns whether it is a repeated one */
+  reported(id: number, status: DepositStatus): boolean {
+    const known = this.#reports.get(id) ?? new Set();
+    this.#reports.set(id, known);
+    const isRepeated = known.has(status);
+    known.add(status);
+    return isRepeated;
   }
 
   /** A payment counts after a report as completed. A refund needs a payment that counts, and a report as refunded. */

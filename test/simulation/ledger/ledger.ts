@@ -190,7 +190,12 @@ export class Ledger implements CommitAudit, AnswerAudit {
       if (batch.isFromMemory && isHopeless) {
         this.#world.count("refused from memory");
         checkFromMemory(this, operation, batch.beganAt);
-      } else checkVerdict(operation, code, present(expected[0]).code);
+        return;
+      }
+      const [first] = expected;
+      if (first === undefined)
+        throw violated("I10", `${operation.kind} has the answer "${code}" of older steps`);
+      checkVerdict(operation, code, first.code);
       return;
     }
     if (right.step !== undefined && !isStored) {

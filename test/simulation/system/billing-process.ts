@@ -119,7 +119,7 @@ function reported(handle: Handler | undefined, { audit }: Ledger, world: World):
   return async (request, context) => {
     const { depositId, status } = request as { depositId: string; status: DepositStatus };
     const id = numberOf(depositId);
-    audit.reported(id, status);
+    if (audit.reported(id, status)) world.count("deposits repeated");
     const reply = await handle?.(request, context);
     try {
       checkReport(audit, id, status);
