@@ -29,7 +29,6 @@ CREATE TABLE alert (
   webhook_url text,
   webhook_due_at timestamp with time zone,
   webhook_tries integer NOT NULL DEFAULT 0,
-  CONSTRAINT alert_kind_check CHECK (kind = ANY (ARRAY['low_balance'::text, 'budget'::text, 'failure_rate'::text, 'test'::text, 'top_up_failed'::text, 'top_up_limit'::text])),
   CONSTRAINT alert_mail_check CHECK (mail = ANY (ARRAY['none'::text, 'pending'::text, 'sent'::text, 'limited'::text, 'failed'::text])),
   CONSTRAINT alert_webhook_check CHECK (webhook = ANY (ARRAY['none'::text, 'pending'::text, 'sent'::text, 'refused'::text, 'failed'::text])),
   CONSTRAINT alert_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
@@ -175,6 +174,16 @@ CREATE TABLE membership (
   CONSTRAINT membership_pkey PRIMARY KEY (account_id, person_id)
 );
 
+-- The automatic payment of an account that is pending: at most one.
+CREATE TABLE open_charge (
+  account_id uuid NOT NULL,
+  payment_id uuid NOT NULL,
+  CONSTRAINT open_charge_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  CONSTRAINT open_charge_payment_id_fkey FOREIGN KEY (payment_id) REFERENCES payment(id),
+  CONSTRAINT open_charge_pkey PRIMARY KEY (account_id),
+  CONSTRAINT open_charge_payment_id_key UNIQUE (payment_id)
+);
+
 CREATE TABLE operator (
   person_id uuid NOT NULL,
   added_at timestamp with time zone NOT NULL DEFAULT now(),
@@ -233,7 +242,6 @@ CREATE TABLE payment (
   payment_method_id text,
   failure text /* Reason of a refused charge, for people. */,
   invoice_id text,
-  CONSTRAINT payment_check CHECK (NOT is_automatic OR customer_id IS NOT NULL AND payment_method_id IS NOT NULL),
   CONSTRAINT payment_credits_check CHECK (credits > 0),
   CONSTRAINT payment_status_check CHECK (status = ANY (ARRAY['pending'::text, 'completed'::text, 'failed'::text, 'refunded'::text])),
   CONSTRAINT payment_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
@@ -353,5 +361,3 @@ CREATE INDEX session_of_person ON session USING btree (person_id);
 CREATE INDEX stripe_event_received_at ON stripe_event USING btree (received_at);
 
 CREATE INDEX verification_by_identifier ON verification USING btree (identifier);
-
-CREATE UNIQUE INDEX payment_automatic_pending ON payment USING btree (account_id) WHERE is_automatic AND status = 'pending'::text;

@@ -35,7 +35,6 @@ CREATE TABLE api_key (
   CONSTRAINT api_key_cap_credits_check CHECK (cap_credits >= 0),
   CONSTRAINT api_key_check CHECK (period IS NULL OR cap_credits IS NOT NULL),
   CONSTRAINT api_key_check1 CHECK (kind = 'normal'::text OR cap_credits IS NULL),
-  CONSTRAINT api_key_check2 CHECK ((former_digest IS NULL) = (former_ends_at IS NULL)),
   CONSTRAINT api_key_digest_check CHECK (octet_length(digest) = 32),
   CONSTRAINT api_key_former_digest_check CHECK (octet_length(former_digest) = 32),
   CONSTRAINT api_key_kind_check CHECK (kind = ANY (ARRAY['normal'::text, 'management'::text])),

@@ -40,14 +40,15 @@ ALTER TABLE payment ADD COLUMN customer_id text;
 ALTER TABLE payment ADD COLUMN payment_method_id text;
 ALTER TABLE payment ADD COLUMN failure text;
 ALTER TABLE payment ADD COLUMN invoice_id text;
-ALTER TABLE payment ADD CHECK (NOT is_automatic OR (customer_id IS NOT NULL AND payment_method_id IS NOT NULL));
 COMMENT ON COLUMN payment.is_automatic IS 'True: a charge of a saved card. Its session_id is no Checkout: a version without automatic charges asks Stripe for it, gets an error, and books nothing.';
 COMMENT ON COLUMN payment.failure IS 'Reason of a refused charge, for people.';
--- At most one automatic charge of an account is open.
-CREATE UNIQUE INDEX payment_automatic_pending ON payment (account_id) WHERE is_automatic AND status = 'pending';
+CREATE TABLE open_charge (
+  account_id uuid PRIMARY KEY REFERENCES account (id),
+  payment_id uuid NOT NULL UNIQUE REFERENCES payment (id)
+);
+COMMENT ON TABLE open_charge IS 'The automatic payment of an account that is pending: at most one.';
 CREATE INDEX payment_automatic ON payment (account_id, created_at) WHERE is_automatic;
 CREATE INDEX payment_uninvoiced ON payment (created_at) WHERE is_automatic AND status = 'completed' AND invoice_id IS NULL;
 
+-- Alerts have more kinds: top_up_failed and top_up_limit.
 ALTER TABLE alert DROP CONSTRAINT alert_kind_check;
-ALTER TABLE alert ADD CONSTRAINT alert_kind_check
-  CHECK (kind IN ('low_balance', 'budget', 'failure_rate', 'test', 'top_up_failed', 'top_up_limit'));

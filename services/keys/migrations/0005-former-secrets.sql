@@ -2,4 +2,3 @@
 ALTER TABLE api_key ADD COLUMN former_digest bytea UNIQUE CHECK (octet_length(former_digest) = 32);
 ALTER TABLE api_key ADD COLUMN former_hint text;
 ALTER TABLE api_key ADD COLUMN former_ends_at timestamptz;
-ALTER TABLE api_key ADD CHECK ((former_digest IS NULL) = (former_ends_at IS NULL));

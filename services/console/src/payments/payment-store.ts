@@ -172,6 +172,9 @@ async function settleIn(
   }
   const values = [id, status, problem, intentId, receiptUrl, invoiceId, failure];
   const settled = onlyOf((await client.query<Payment>(CHANGE, values)).rows);
+  if (payment.isAutomatic && status !== "pending") {
+    await client.query("DELETE FROM open_charge WHERE payment_id = $1", [id]);
+  }
   if (payment.isAutomatic && status === "failed" && payment.status !== "failed") {
     await client.query(SWITCH_OFF, [settled.accountId, failure, formatCredits(settled.credits)]);
   }

@@ -1,5 +1,5 @@
 // Automatic top-ups on their tables. The row of an account is locked while a top-up is decided: of several processes one decides,
-// on a balance that is read under the lock. A unique index allows one open charge of an account.
+// on a balance that is read under the lock. A primary key allows one open charge of an account.
 import { type Credits, formatCredits } from "@gr/money";
 import { inTransaction, type Pool, type PoolClient } from "@gr/runtime";
 import { v7 } from "uuid";
@@ -67,7 +67,7 @@ const LOCK = `SELECT ${RULE}, a.changed_by AS "changedBy", a.limit_month AS "lim
     p.customer_id AS "customerId", p.payment_method_id AS "paymentMethodId"
   FROM auto_top_up a JOIN payer p USING (account_id) WHERE account_id = $1 FOR UPDATE OF a`;
 
-const OPEN = "SELECT id FROM payment WHERE account_id = $1 AND is_automatic AND status = 'pending'";
+const OPEN = "SELECT payment_id AS id FROM open_charge WHERE account_id = $1";
 
 const SPENT = `SELECT coalesce(sum(credits), 0)::bigint AS credits FROM payment
   WHERE account_id = $1 AND is_automatic AND status <> 'failed' AND created_at >= $2 AND created_at < $3`;
@@ -76,6 +76,8 @@ const SPENT = `SELECT coalesce(sum(credits), 0)::bigint AS credits FROM payment
 const BEGIN = `INSERT INTO payment (id, account_id, credits, status, asked_by, is_automatic, customer_id, payment_method_id,
     session_id, created_at, changed_at)
   VALUES ($1, $2, $3, 'pending', $4, true, $5, $6, $8, $7, $7)`;
+
+const ADD_OPEN = "INSERT INTO open_charge (account_id, payment_id) VALUES ($1, $2)";
 
 const REPORT_LIMIT = `UPDATE auto_top_up SET limit_month = $2, report = $3 WHERE account_id = $1`;
 
@@ -140,6 +142,7 @@ async function decideIn(
   const paymentId = v7();
   const values = [paymentId, accountId, amount, changedBy, customerId, paymentMethodId, now];
   await client.query(BEGIN, [...values, `automatic ${paymentId}`]);
+  await client.query(ADD_OPEN, [accountId, paymentId]);
   return { outcome: "begun", paymentId, credits: amount };
 }
 
