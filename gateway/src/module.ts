@@ -57,16 +57,6 @@ const EXPOSED_HEADERS = [
   "location",
   "preference-applied",
 ];
-/** A key is sent by the script itself and never by the browser, so any origin may call. */
-const CORS = {
-  origin: "*",
-  credentials: false,
-  methods: ["GET", "HEAD", "POST", "DELETE"],
-  exposedHeaders: EXPOSED_HEADERS.join(", "),
-  maxAge: PREFLIGHT_KEPT_SECONDS,
-  strictPreflight: false,
-};
-const CORS_OFF = { origin: false };
 /** Only pages of the console call its API, with a cookie. */
 const NO_FOREIGN_PAGE = /^\/console\//;
 
@@ -94,8 +84,18 @@ export const gatewayModule = defineModule({
     });
     countRequests(app, metrics);
     compressAnswers(app);
+    // A key is sent by the script itself and never by the browser, so any origin may call.
     await app.register(cors, {
-      delegator: (request, done) => done(null, NO_FOREIGN_PAGE.test(request.url ?? "") ? CORS_OFF : CORS),
+      origin: "*",
+      credentials: false,
+      methods: ["GET", "HEAD", "POST", "DELETE"],
+      exposedHeaders: EXPOSED_HEADERS.join(", "),
+      maxAge: PREFLIGHT_KEPT_SECONDS,
+      strictPreflight: false,
+    });
+    // The plugin's choice by request would send Vary: Origin with all answers, so that shared caches keep a copy for each origin.
+    app.addHook("onSend", async (request, reply) => {
+      if (NO_FOREIGN_PAGE.test(request.url)) reply.removeHeader("access-control-allow-origin");
     });
     const keys = new VerifiedKeys(dial("keys", KeysService), clock);
     const redis = await openRedis(config, { name: "generation-router gateway", log });
