@@ -194,7 +194,7 @@ export function fakeModules(keys: FakeKeys, stage: Stage): Module[] {
       rest: { routes: [get("/v1/api-keys"), restRoute(mint), restRoute(remove), restRoute(test), inside] },
     }),
     fake("console", { rest: { routes: [session, get("/webhooks/stripe")] } }),
-    fake("billing", { rest: { routes: [get("/v1/credits")] } }),
+    fake("billing", { rest: { routes: [get("/v1/credits"), get("/v1/activity")] } }),
     fake("catalog", { rest: { routes: [get("/v1/models"), get("/v1/models/*"), get("/v1/compat/models")] } }),
     fake("text-proxy", {
       rest: {
