@@ -2,6 +2,7 @@
 import type { Mutant } from "./mutant.ts";
 
 const TABLES = "services/billing/migrations/0012-steps.sql";
+const CARRY = "services/billing/migrations/0014-carry-the-accounts.sql";
 const CHAIN = "services/billing/src/chain";
 const CONNECTION = `${CHAIN}/chain-connection.ts`;
 const STATES = `${CHAIN}/state-store.ts`;
@@ -28,22 +29,22 @@ export const MUTANTS_OF_CHAIN: readonly Mutant[] = [
     caught: { test: TEST, name: "an id begins once" },
   },
   {
-    file: TABLES,
-    find: "  PRIMARY KEY (bucket, account_id, key, generation)\n",
-    replace: "  PRIMARY KEY (bucket, account_id, key, generation, hold_id)\n",
-    what: "a writer that does not know the owner of a key charges the key again",
-    caught: { test: TEST, name: "a charged key is answered" },
+    file: CONNECTION,
+    find: "    await findClaims(client, new Map(works.map((work) => [work, work.unreadKeys()])));\n    for",
+    replace: "    for",
+    what: "a writer decides about a key without its owner",
+    caught: { test: TEST, name: "a used key is answered" },
   },
   {
-    file: TABLES,
-    find: "kind = 5 AND charge <= -credits",
-    replace: "kind = 5",
+    file: CARRY,
+    find: "(kind = 5 AND charge <= -credits)",
+    replace: "(kind = 5)",
     what: "the table takes a charge above its hold",
     caught: { test: TEST, name: "a row that is wrong alone" },
   },
   {
-    file: TABLES,
-    find: " AND (place_seq IS NULL) = (kind <= 2 OR kind >= 11)",
+    file: CARRY,
+    find: " AND ((place_seq IS NULL) = (kind <= 2 OR kind >= 11) OR (kind = 8 AND place_seq IS NULL))",
     replace: "",
     what: "the table takes an end without a place",
     caught: { test: TEST, name: "a row that is wrong alone" },

@@ -1,5 +1,7 @@
 // Windows of spend limits: their bounds, their numbers, and holds that outlive them. The time of an account never falls.
 import { describe, expect, test } from "@jest/globals";
+import type { Budget, BudgetDefinition } from "./budget.ts";
+import { hasNewWindow } from "./judge/admission.ts";
 import { HOUR, KEY, LedgerUnderTest, THURSDAY } from "./test/ledger-under-test.ts";
 import { DAY_MS, PERIODS, type Period, windowEnd, windowStart } from "./window.ts";
 
@@ -34,6 +36,17 @@ describe("bounds", () => {
       expect(windowEnd(period, start)).toBeGreaterThan(now);
     }
   });
+});
+
+test.each(CALENDAR)("a reader whose clock is behind sees the latest window of a %s", (period) => {
+  const start = windowStart(period, THURSDAY) ?? 0;
+  const definition = { period } as BudgetDefinition;
+  const budget = { definition, windowStart: start } as Budget;
+  expect([start - 1, THURSDAY, windowEnd(period, start)].map((now) => hasNewWindow(budget, now))).toEqual([
+    false,
+    false,
+    true,
+  ]);
 });
 
 describe.each(CALENDAR)("a limit of a %s", (period) => {
