@@ -472,3 +472,34 @@ test("a row that is wrong alone is refused by the table", async () => {
     await expect(copy(JSON.stringify({ ...next, ...wrong }))).rejects.toMatchObject({ code: "23514" });
   }
 });
+
+test("a writer on a new connection does not know steps that a promoted standby lacks", async () => {
+  const [wallet, another] = [await openWallet(100n), await openWallet(100n)];
+  const writer = await rig.writer();
+  const lost = place(wallet, 90n);
+  await writer.post(lost);
+  await rig.withClient(async (client) => {
+    await client.query("DELETE FROM step WHERE id = $1", [lost.holdId]);
+    await client.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    );
+  });
+  // The failed call of one account is no reason to trust the memory of another.
+  const first = place(another, 1n);
+  await until(
+    () =>
+      writer.codes(first).then(
+        (codes) => codes[0] === "done",
+        () => false,
+      ),
+    { timeoutMs: 60_000 },
+  );
+  expect(await writer.codes(place(wallet, 50n))).toEqual(["done"]);
+  const { rows } = await rig.withClient((client) =>
+    client.query(
+      "SELECT max(seq) = count(*) AS sound, max(held)::int AS held FROM step WHERE account_id = $1",
+      [wallet.accountId],
+    ),
+  );
+  expect(rows).toEqual([{ sound: true, held: 50 }]);
+});

@@ -61,7 +61,7 @@ export class ChainConnection {
 
   constructor(options: ChainOptions) {
     this.#options = options;
-    this.#connection = new OneConnection(options.pool, prepareForFlushes, options.log);
+    this.#connection = new OneConnection(options.pool, (client) => this.#prepare(client), options.log);
     this.#cache = newAccountCache(options.cacheBytes ?? CACHE_BYTES);
   }
 
@@ -78,6 +78,13 @@ export class ChainConnection {
 
   close(): void {
     this.#connection.close();
+  }
+
+  /** A new connection can lead to a promoted standby without the latest commits, so memory could be ahead of the table. */
+  async #prepare(client: PoolClient): Promise<RowTypes> {
+    this.#cache.clear();
+    this.#due.clear();
+    return await prepareForFlushes(client);
   }
 
   /** After a failed flush the memory of its accounts may differ from the table, so it is deleted. */
@@ -207,7 +214,9 @@ export class ChainConnection {
   async #storeDueStates(): Promise<void> {
     for (const [id, cached] of [...this.#due].slice(0, MOST_STATES)) {
       try {
-        await this.#connection.use((client) => storeState(client, cached));
+        await this.#connection.use(async (client) => {
+          if (this.#due.get(id) === cached) await storeState(client, cached);
+        });
         this.#due.delete(id);
       } catch (error) {
         this.#options.log.warn({ err: error, accountId: id }, "the state of an account was not stored");

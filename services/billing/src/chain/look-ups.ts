@@ -70,10 +70,26 @@ export async function findClaims(
 async function restoreHolds(client: PoolClient, work: AccountWork, places: readonly Step[]): Promise<void> {
   const { account } = work;
   const forgotten = places.filter(({ id, seq }) => seq <= account.seq && findHold(account, id) === undefined);
-  for (const steps of (await readHoldSteps(client, forgotten, account.seq)).values()) {
-    const hold = replayHold(steps);
-    if (hold !== undefined && hold.state !== "open") account.ended.set(hold.id, hold);
+  for (const near of nearPlaces(forgotten)) {
+    for (const steps of (await readHoldSteps(client, near, account.seq)).values()) {
+      const hold = replayHold(steps);
+      if (hold !== undefined && hold.state !== "open") account.ended.set(hold.id, hold);
+    }
   }
+}
+
+/** Steps of an account between places that are read together. A read of an old hold so never runs up to a young one. */
+const NEAR = 1_000;
+
+function nearPlaces(places: readonly Step[]): Step[][] {
+  const groups: Step[][] = [];
+  for (const place of places.toSorted((one, other) => one.seq - other.seq)) {
+    const last = groups.at(-1);
+    const [first] = last ?? [];
+    if (last === undefined || first === undefined || place.seq - first.seq > NEAR) groups.push([place]);
+    else last.push(place);
+  }
+  return groups;
 }
 
 function repeatOutcome({ accountId, credits, note }: CreditChange, step: Step): Outcome {

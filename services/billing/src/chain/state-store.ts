@@ -1,6 +1,6 @@
 // State store owns the copies of accounts from which a cold start continues. They have no power: a start from an older copy
 // replays more steps and ends in the same state.
-import type { Account, Id } from "@gr/ledger";
+import type { Account, Id, Step } from "@gr/ledger";
 import type { PoolClient } from "@gr/runtime";
 import { bucketOf } from "./bucket.ts";
 import { type CachedAccount, jump, newCachedAccount, replay } from "./cached-account.ts";
@@ -84,6 +84,39 @@ export async function catchUp(
     if (round === 1 && behind.size > 0) await jumpToStates(client, behind);
   }
   return changed;
+}
+
+/**
+ * Does the same for a memory that outlives connections: a promoted standby can lack the latest step of an account in memory.
+ * @returns the accounts whose latest step is not in the table; their memory is useless
+ */
+export async function catchUpOrLose(
+  client: PoolClient,
+  accounts: readonly CachedAccount[],
+): Promise<Set<CachedAccount>> {
+  const lost = new Set<CachedAccount>();
+  if (accounts.length === 0) return lost;
+  const before = new Map(accounts.map(({ account: { id, seq } }) => [id, Math.max(seq - 1, 0)]));
+  const tails = Map.groupBy(await readTails(client, before), ({ accountId }) => accountId);
+  const behind: CachedAccount[] = [];
+  for (const cached of accounts) {
+    const { account } = cached;
+    const tail = tails.get(account.id) ?? [];
+    const [latest] = tail;
+    if (account.seq > 0 && !isLatest(account, latest)) {
+      lost.add(cached);
+      continue;
+    }
+    for (const step of tail) if (step.seq > account.seq) replay(cached, step);
+    if (tail.length === LONGEST_TAIL) behind.push(cached);
+  }
+  await catchUp(client, behind);
+  return lost;
+}
+
+function isLatest({ seq, at, credited, debited, held }: Account, step: Step | undefined): boolean {
+  if (step?.seq !== seq || step.at !== at) return false;
+  return step.credited === credited && step.debited === debited && step.held === held;
 }
 
 async function jumpToStates(client: PoolClient, accounts: ReadonlyMap<Id, CachedAccount>): Promise<void> {

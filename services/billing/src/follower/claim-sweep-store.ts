@@ -6,6 +6,8 @@ import { queryByKey } from "../chain/step-store.ts";
 
 /** Hour beside the lifetime, so a process with a clock that is minutes fast deletes no valid claim. */
 const SWEPT_AFTER_MS = CLAIM_LIFETIME_MS + 3_600_000;
+/** The earlier one of this process's and PostgreSQL's time: a clock that is hours fast deletes no valid claim either. */
+const SWEPT_UNTIL = `least($1::bigint, (extract(epoch FROM now()) * 1000)::bigint - ${SWEPT_AFTER_MS})`;
 /** Rows that are deleted in one statement. */
 const SLICE = 500;
 
@@ -16,11 +18,11 @@ const HAS_ENDED = `coalesce((
       FROM step p WHERE p.bucket = c.bucket AND p.id = c.hold_id AND p.kind = 2 AND p.account_id = c.account_id), true)`;
 
 const SWEEP_CLAIMS = `DELETE FROM claim WHERE ctid = ANY (ARRAY (
-    SELECT c.ctid FROM claim c WHERE c.claimed_at <= $1 AND ${HAS_ENDED} ORDER BY c.claimed_at LIMIT ${SLICE} FOR UPDATE SKIP LOCKED))`;
+    SELECT c.ctid FROM claim c WHERE c.claimed_at <= ${SWEPT_UNTIL} AND ${HAS_ENDED} ORDER BY c.claimed_at LIMIT ${SLICE} FOR UPDATE SKIP LOCKED))`;
 
 /** An answer is as young as its claim, and an expired claim returns none. */
 const SWEEP_ANSWERS = `DELETE FROM kept_answer WHERE ctid = ANY (ARRAY (
-    SELECT a.ctid FROM kept_answer a WHERE a.kept_at <= $1 ORDER BY a.kept_at LIMIT ${SLICE} FOR UPDATE SKIP LOCKED))`;
+    SELECT a.ctid FROM kept_answer a WHERE a.kept_at <= ${SWEPT_UNTIL} ORDER BY a.kept_at LIMIT ${SLICE} FOR UPDATE SKIP LOCKED))`;
 
 /**
  * Deletes expired claims of ended holds, and expired answers, in slices. Several processes may sweep at once.

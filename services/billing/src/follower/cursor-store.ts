@@ -85,7 +85,7 @@ export async function movePosition(
 }
 
 export async function forgetTransactions(
-  client: PoolClient,
+  client: Pick<PoolClient, "query">,
   buckets: readonly number[],
   from: bigint,
 ): Promise<void> {

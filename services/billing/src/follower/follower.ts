@@ -23,14 +23,17 @@ import {
 } from "./cursor-store.ts";
 import { isOfAnotherServer, rangeAfter, type StepRange } from "./step-range.ts";
 
+/** Queries of a reader: a text and its values. */
+export type StepClient = Pick<PoolClient, "query">;
+
 /** A consumer of steps, with tables of its own. */
 export interface StepReader {
   /** Name of its cursors. */
   readonly name: string;
   /** Applies the steps of a range. The transaction sees one snapshot. */
-  apply(client: PoolClient, buckets: readonly number[], range: StepRange): Promise<void>;
+  apply(client: StepClient, buckets: readonly number[], range: StepRange): Promise<void>;
   /** Deletes the rows of these buckets. */
-  clear(client: PoolClient, buckets: readonly number[]): Promise<void>;
+  clear(client: StepClient, buckets: readonly number[]): Promise<void>;
 }
 
 export interface FollowerOptions {
@@ -137,9 +140,19 @@ export class Follower {
     const facts = { reader: reader.name, buckets: buckets.length, seenUntil: String(seen.end) };
     log.warn(facts, "positions of followers are of another PostgreSQL server; all steps are read again");
     await client.query({ text: "SET LOCAL statement_timeout = 0" });
-    await forgetTransactions(client, buckets, now.end);
-    await reader.clear(client, buckets);
-    await reader.apply(client, buckets, { from: 0n, until: now.end, late: [], next: now });
+    const patient = patientClient(client);
+    await forgetTransactions(patient, buckets, now.end);
+    await reader.clear(patient, buckets);
+    await reader.apply(patient, buckets, { from: 0n, until: now.end, late: [], next: now });
     await movePosition(client, reader.name, buckets, now);
   }
+}
+
+/** Time limit of a statement that reads all steps again. The pool ends other statements much earlier. */
+const RESTART_MS = 4 * 3_600_000;
+
+function patientClient(client: PoolClient): StepClient {
+  const query = (text: string, values: unknown[]) =>
+    client.query({ text, values, query_timeout: RESTART_MS } as { text: string; values: unknown[] });
+  return { query: query as PoolClient["query"] };
 }

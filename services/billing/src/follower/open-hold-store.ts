@@ -1,11 +1,11 @@
 // Open-hold store owns the list of open holds, a copy for resolvers and lists. It has a hold while no committed end of the hold is
 // applied; a lease is decided by the ledger itself.
 import type { Id } from "@gr/ledger";
-import type { Pool, PoolClient } from "@gr/runtime";
+import type { Pool } from "@gr/runtime";
 import { placedAtOf } from "../before-steps/earlier-hold-store.ts";
 import type { OpenHolds } from "../holds/hold.ts";
 import { IN_RANGE, rangeValues } from "./cursor-store.ts";
-import type { StepReader } from "./follower.ts";
+import type { StepClient, StepReader } from "./follower.ts";
 import type { StepRange } from "./step-range.ts";
 
 /** A hold that begins and ends in one range is never written. */
@@ -29,7 +29,7 @@ const APPLY = `WITH changed AS (
 
 export const openHoldsReader: StepReader = {
   name: "holds",
-  apply: async (client: PoolClient, buckets: readonly number[], range: StepRange) => {
+  apply: async (client: StepClient, buckets: readonly number[], range: StepRange) => {
     await client.query(APPLY, rangeValues(buckets, range));
   },
   clear: async (client, buckets) => {

@@ -1,10 +1,9 @@
 // Sums store owns the sums that reports read: usage by day, costs by day, activity, and the ids of numbered budgets. A follower adds
 // each committed step once.
-import type { PoolClient } from "@gr/runtime";
 import { addSteppedActivity, CLEAR_ACTIVITY } from "../activity/roll-up-store.ts";
 import { EARLIER_UPSTREAM_MODEL } from "../before-steps/earlier-hold-store.ts";
 import { IN_RANGE, rangeValues } from "./cursor-store.ts";
-import type { StepReader } from "./follower.ts";
+import type { StepClient, StepReader } from "./follower.ts";
 import type { StepRange } from "./step-range.ts";
 
 const DAY = "(to_timestamp(s.at / 1000) AT TIME ZONE 'UTC')::date";
@@ -66,7 +65,7 @@ const TABLES = ["budget_number", "usage_by_day", "cost_by_day"];
 
 export const sumsReader: StepReader = {
   name: "sums",
-  apply: async (client: PoolClient, buckets: readonly number[], range: StepRange) => {
+  apply: async (client: StepClient, buckets: readonly number[], range: StepRange) => {
     const values = rangeValues(buckets, range);
     await client.query(ADD_BUDGETS, values);
     await client.query(ADD_USAGE, values);

@@ -12,7 +12,7 @@ import {
   newAccountCache,
 } from "../chain/cached-account.ts";
 import { findClaims, findHolds } from "../chain/look-ups.ts";
-import { catchUp, startCold } from "../chain/state-store.ts";
+import { catchUp, catchUpOrLose, startCold } from "../chain/state-store.ts";
 
 /** An answer, or the facts that it needs beside the account. */
 export type Answered<Answer> =
@@ -100,7 +100,7 @@ export class AccountReader {
       const cached = this.#cache.get(id);
       if (cached !== undefined) known.set(id, cached);
     }
-    await catchUp(client, known.values());
+    for (const { account } of await catchUpOrLose(client, [...known.values()])) known.delete(account.id);
     const cold = ids.filter((id) => !known.has(id));
     if (cold.length > 0) for (const [id, cached] of await startCold(client, cold)) known.set(id, cached);
     return known;

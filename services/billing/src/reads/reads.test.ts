@@ -417,3 +417,17 @@ test("a kept answer is read by its account, for the lifetime of its claim", asyn
   rig.clock.advance(1);
   expect(await read()).toBeUndefined();
 });
+
+test("a promoted standby without the latest steps is read as it is", async () => {
+  const [first, second] = [place(wallet, 10n), place(wallet, 20n)];
+  await writer.post(first);
+  const held = async () => await reads.accounts.ask(wallet.accountId, ({ held: sum }) => ({ answer: sum }));
+  const before = await held();
+  await writer.post(second);
+  expect(await held()).toBe(before + 20n);
+  await rig.withClient((client) => client.query("DELETE FROM step WHERE id = $1", [second.holdId]));
+  expect(await held()).toBe(before);
+  const late = await rig.writer();
+  await late.post(place(wallet, 5n));
+  expect(await held()).toBe(before + 5n);
+});
