@@ -92,7 +92,7 @@ CREATE TABLE auto_top_up (
   monthly_limit_credits bigint NOT NULL,
   is_on boolean NOT NULL,
   changed_by text NOT NULL /* E-mail address of the person who changed the rule last; receipts are sent there. */,
-  problem text /* Reason for which a failed charge has switched it off. */,
+  problem text /* Reason for which a failed, refunded or disputed charge has switched it off. */,
   limit_month text /* Month as 2026-11 in which the limit was reached and reported. */,
   report jsonb /* Alert that is not stored yet. */,
   due_at timestamp with time zone NOT NULL,
@@ -178,6 +178,7 @@ CREATE TABLE membership (
 CREATE TABLE open_charge (
   account_id uuid NOT NULL,
   payment_id uuid NOT NULL,
+  attempted_at timestamp with time zone /* Time of the last request to Stripe for the charge; null = none yet. */,
   CONSTRAINT open_charge_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
   CONSTRAINT open_charge_payment_id_fkey FOREIGN KEY (payment_id) REFERENCES payment(id),
   CONSTRAINT open_charge_pkey PRIMARY KEY (account_id),

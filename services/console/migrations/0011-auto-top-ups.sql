@@ -29,7 +29,7 @@ CREATE TABLE auto_top_up (
 );
 COMMENT ON TABLE auto_top_up IS 'Rule of an account: below the threshold, charge the amount, at most the limit in a month (UTC).';
 COMMENT ON COLUMN auto_top_up.changed_by IS 'E-mail address of the person who changed the rule last; receipts are sent there.';
-COMMENT ON COLUMN auto_top_up.problem IS 'Reason for which a failed charge has switched it off.';
+COMMENT ON COLUMN auto_top_up.problem IS 'Reason for which a failed, refunded or disputed charge has switched it off.';
 COMMENT ON COLUMN auto_top_up.limit_month IS 'Month as 2026-11 in which the limit was reached and reported.';
 COMMENT ON COLUMN auto_top_up.report IS 'Alert that is not stored yet.';
 CREATE INDEX auto_top_up_due ON auto_top_up (due_at) WHERE is_on;
@@ -44,9 +44,11 @@ COMMENT ON COLUMN payment.is_automatic IS 'True: a charge of a saved card. Its s
 COMMENT ON COLUMN payment.failure IS 'Reason of a refused charge, for people.';
 CREATE TABLE open_charge (
   account_id uuid PRIMARY KEY REFERENCES account (id),
-  payment_id uuid NOT NULL UNIQUE REFERENCES payment (id)
+  payment_id uuid NOT NULL UNIQUE REFERENCES payment (id),
+  attempted_at timestamptz
 );
 COMMENT ON TABLE open_charge IS 'The automatic payment of an account that is pending: at most one.';
+COMMENT ON COLUMN open_charge.attempted_at IS 'Time of the last request to Stripe for the charge; null = none yet.';
 CREATE INDEX payment_automatic ON payment (account_id, created_at) WHERE is_automatic;
 CREATE INDEX payment_uninvoiced ON payment (created_at) WHERE is_automatic AND status = 'completed' AND invoice_id IS NULL;
 

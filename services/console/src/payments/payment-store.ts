@@ -27,6 +27,14 @@ export interface Payment {
   readonly paymentMethodId: string | null;
 }
 
+/** A payment under the lock of its settlement. */
+export interface LockedPayment extends Payment {
+  /** True if automatic top-ups of its account are on. */
+  readonly isRuleOn: boolean;
+  /** Time of the last request to Stripe for an automatic charge. */
+  readonly attemptedAt: Date | null;
+}
+
 export interface ListedPayment extends Payment {
   /** Credits removed by partial refunds and disputes, less the returned ones. */
   readonly reversed: Credits;
@@ -49,15 +57,21 @@ export interface PaymentChange extends PaymentBookings {
   readonly failure: string | null;
 }
 
+/** @param holdRule delays decisions about automatic top-ups of the account until the settlement ends */
+export type SettleLocked = (payment: LockedPayment, holdRule: () => Promise<void>) => Promise<PaymentChange>;
+
 export interface PaymentStore {
   add(payment: Pick<Payment, "id" | "accountId" | "credits" | "askedBy">): Promise<void>;
   setCheckout(id: string, sessionId: string, checkoutUrl: string): Promise<Payment>;
   /**
-   * Settles a payment while no other process does. A failed automatic charge also switches automatic top-ups off.
+   * Settles a payment while no other process does. A failed, refunded or disputed automatic charge also switches automatic
+   * top-ups off.
    * @param settle returns the new state; if it throws, nothing changes
    * @returns undefined if the payment does not exist
    */
-  settle(id: string, settle: (payment: Payment) => Promise<PaymentChange>): Promise<Payment | undefined>;
+  settle(id: string, settle: SettleLocked): Promise<Payment | undefined>;
+  /** Stores the time of an attempt at once, outside of the settlement, so that a failed settlement keeps it. */
+  recordAttempt(id: string, at: Date): Promise<void>;
   findBySession(sessionId: string): Promise<string | undefined>;
   findByIntent(intentId: string): Promise<string | undefined>;
   /** Newest first. */
@@ -94,10 +108,18 @@ const CHANGE = `UPDATE payment AS p SET status = $2, problem = $3, intent_id = c
     changed_at = CASE WHEN p.status = $2 THEN p.changed_at ELSE now() END
   WHERE p.id = $1 RETURNING ${COLUMNS}`;
 
-/** A card that was refused once is not charged again until a person has changed something. */
+const LOCK_STATE = `SELECT coalesce((SELECT is_on FROM auto_top_up WHERE account_id = $1), false) AS "isRuleOn",
+  (SELECT attempted_at FROM open_charge WHERE payment_id = $2) AS "attemptedAt"`;
+
+const REVERSED = "The charge was refunded or disputed.";
+
+/**
+ * After a refused or reversed charge the card is not charged again until a person has saved the rule. A rule that is off keeps
+ * its problem.
+ */
 const SWITCH_OFF = `UPDATE auto_top_up SET is_on = false, problem = coalesce($2, 'The charge failed.'),
     report = jsonb_build_object('kind', 'top_up_failed', 'amount', $3::text, 'reason', coalesce($2, ''))
-  WHERE account_id = $1`;
+  WHERE account_id = $1 AND is_on`;
 
 export function createPaymentStore(pool: Pool): PaymentStore {
   const idOf = async (sql: string, values: readonly unknown[]): Promise<string | undefined> =>
@@ -112,6 +134,9 @@ export function createPaymentStore(pool: Pool): PaymentStore {
       return onlyOf((await pool.query<Payment>(sql, [id, sessionId, checkoutUrl])).rows);
     },
     settle: (id, settle) => inTransaction(pool, (client) => settleIn(client, id, settle)),
+    recordAttempt: async (id, at) => {
+      await pool.query("UPDATE open_charge SET attempted_at = $2 WHERE payment_id = $1", [id, at]);
+    },
     findBySession: (sessionId) => idOf("SELECT id FROM payment WHERE session_id = $1", [sessionId]),
     findByIntent: (intentId) => idOf("SELECT id FROM payment WHERE intent_id = $1", [intentId]),
     list: async ({ accountId, id, after, limit, isInvoiced = false }) =>
@@ -152,31 +177,43 @@ export function createPaymentStore(pool: Pool): PaymentStore {
   };
 }
 
-async function settleIn(
-  client: PoolClient,
-  id: string,
-  settle: (payment: Payment) => Promise<PaymentChange>,
-): Promise<Payment | undefined> {
+async function settleIn(client: PoolClient, id: string, settle: SettleLocked): Promise<Payment | undefined> {
   const locked = await client.query<Payment>(`SELECT ${COLUMNS} FROM payment p WHERE id = $1 FOR UPDATE`, [
     id,
   ]);
   const [payment] = locked.rows;
   if (payment === undefined) return undefined;
-  const { status, problem, intentId, receiptUrl, invoiceId, failure, reversals } = await settle(payment);
+  const { accountId, isAutomatic } = payment;
+  // A second statement, because a statement that has waited for a lock reads other tables as they were before the wait.
+  const state = onlyOf(
+    (await client.query<Pick<LockedPayment, "isRuleOn" | "attemptedAt">>(LOCK_STATE, [accountId, id])).rows,
+  );
+  const holdRule = async () => {
+    await client.query("SELECT FROM auto_top_up WHERE account_id = $1 FOR UPDATE", [accountId]);
+  };
+  const { status, problem, intentId, receiptUrl, invoiceId, failure, reversals } = await settle(
+    { ...payment, ...state },
+    holdRule,
+  );
+  let isReversed = status === "refunded" && payment.status !== "refunded";
   for (const reversal of reversals) {
-    await client.query(
+    const { rowCount } = await client.query(
       `INSERT INTO payment_reversal (adjustment_id, payment_id, credits, reason) VALUES ($1, $2, $3, $4)
        ON CONFLICT DO NOTHING`,
       [reversal.id, id, reversal.credits, reversal.reason],
     );
+    // A returned amount raises the balance.
+    if (rowCount === 1 && reversal.credits < 0n) isReversed = true;
   }
   const values = [id, status, problem, intentId, receiptUrl, invoiceId, failure];
   const settled = onlyOf((await client.query<Payment>(CHANGE, values)).rows);
-  if (payment.isAutomatic && status !== "pending") {
+  if (isAutomatic && status !== "pending") {
     await client.query("DELETE FROM open_charge WHERE payment_id = $1", [id]);
   }
-  if (payment.isAutomatic && status === "failed" && payment.status !== "failed") {
-    await client.query(SWITCH_OFF, [settled.accountId, failure, formatCredits(settled.credits)]);
+  const hasFailed = status === "failed" && payment.status !== "failed";
+  if (isAutomatic && (hasFailed || isReversed)) {
+    const reason = isReversed ? REVERSED : failure;
+    await client.query(SWITCH_OFF, [accountId, reason, formatCredits(settled.credits)]);
   }
   return settled;
 }

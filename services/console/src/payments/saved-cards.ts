@@ -1,5 +1,6 @@
 // Saved cards at Stripe: a customer for each account, a Checkout that saves a card, and charges without the customer.
 // A charge is idempotent by the id of its payment. https://docs.stripe.com/payments/save-and-reuse
+import { createHash } from "node:crypto";
 import StripeClient from "stripe";
 import type { PaymentState, Reversal } from "./payment-bookings.ts";
 import { asking } from "./stripe-client.ts";
@@ -69,7 +70,11 @@ export function createSavedCards(client: StripeClient): SavedCards {
   return {
     createCustomer: async ({ accountId, name, email }) => {
       const fields = { name, email, metadata: { account_id: accountId } };
-      const options = { idempotencyKey: `customer ${accountId}` };
+      // Stripe refuses a used key with other parameters for 24 h.
+      const digest = createHash("sha256")
+        .update(JSON.stringify([name, email]))
+        .digest("hex");
+      const options = { idempotencyKey: `customer ${accountId} ${digest}` };
       return (await asking(client.customers.create(fields, options))).id;
     },
     openCardSetup: async ({ customerId, returnUrl }) => {

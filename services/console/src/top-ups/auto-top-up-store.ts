@@ -17,7 +17,7 @@ export interface AutoTopUpRule {
 export interface AutoTopUp extends AutoTopUpRule {
   /** E-mail address of the person who changed it last. */
   readonly changedBy: string;
-  /** Reason for which a failed charge has switched it off. */
+  /** Reason for which a failed, refunded or disputed charge has switched it off. */
   readonly problem: string | null;
 }
 

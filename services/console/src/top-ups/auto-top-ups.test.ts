@@ -1,6 +1,8 @@
 // Guarantees of automatic top-ups on a real PostgreSQL with the fake Stripe. A crossing has one charge, regardless of processes,
-// crashes and lost answers. A month never has more than its limit. A refused card is charged no second time.
+// crashes and lost answers. A month never has more than its limit. A refused card is charged no second time. A refund or dispute
+// has no next charge. No charge begins after the switch to off.
 import { randomUUID } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
 import { FakeBilling } from "@gr/ledger-model";
 import { BillingService } from "@gr/proto/billing";
 import {
@@ -25,7 +27,7 @@ import { createSettlePayments } from "../payments/settle-payment.ts";
 import { createStripe, type Stripe } from "../payments/stripe.ts";
 import { type ConsoleDatabase, startConsoleDatabase } from "../test/console-database.ts";
 import { createAutoTopUpStore } from "./auto-top-up-store.ts";
-import { createAutoTopUps } from "./auto-top-ups.ts";
+import { type AutoTopUpsDeps, createAutoTopUps } from "./auto-top-ups.ts";
 import { invoiceCharges } from "./invoice-charges.ts";
 import { createPayerStore } from "./payer-store.ts";
 import { createPayers } from "./payers.ts";
@@ -106,10 +108,10 @@ const balance = async () => (await billing.getCredits({ accountId })).remainingC
 const deposited = async () => (await billing.getCredits({ accountId })).depositedCredits;
 
 /** A process of its own, which shares only the database. */
-function startedProcess() {
+function startedProcess(books = billing) {
   const events = createConsoleEvents(createLogger("silent", "test"), new Registry());
   const payments = createPaymentStore(database.pool);
-  const settling = createSettlePayments({ stripe, payments, billing, events, clock });
+  const settling = createSettlePayments({ stripe, payments, billing: books, events, clock });
   const mailer = { sends: true };
   const deps = { topUps: store(), settling, billing, mailer, events, clock, everyMs: EVERY_MS };
   return { round: () => createAutoTopUps(deps).runDue(running), settling, payments };
@@ -255,9 +257,185 @@ describe("a month", () => {
     const [, payment] = await listed();
     await startedProcess().settling.settle(payment?.id ?? "");
     expect([await statuses(), await deposited()]).toEqual([["failed", "refunded"], 0n]);
+    await save({ monthlyLimit: 1_000_000n });
     await nextRound();
     expect(paid()).toBe(1);
   });
+});
+
+describe("a reversed charge", () => {
+  /** Reverses the last charge, and settles its payment as an event of Stripe does. */
+  async function reverse(kind: "refund" | "dispute", cents: number) {
+    const intentId = fake.cards.paid.at(-1)?.id ?? "";
+    const reversal = fake[kind]({ intentId, currency: "usd" } as never, cents);
+    await startedProcess().settling.settle((await listed()).at(-1)?.id ?? "");
+    return reversal;
+  }
+
+  test.each([
+    ["refund", 10_000, "refunded"],
+    ["refund", 9_000, "completed"],
+    ["dispute", 10_000, "completed"],
+  ] as const)(
+    "by a %s of %d cents has no next charge, and switches off with a mail",
+    async (kind, cents, status) => {
+      await spend(300_000n);
+      await nextRound();
+      await reverse(kind, cents);
+      for (let count = 0; count < 3; count += 1) await nextRound();
+      expect([paid(), await statuses()]).toEqual([1, [status]]);
+      const rule = await store().ruleOf(accountId);
+      expect([rule?.isOn, rule?.problem]).toEqual([false, "The charge was refunded or disputed."]);
+      expect((await alerts()).map((alert) => [alert.kind, alert.mail, sentenceOf(alert)])).toEqual([
+        [
+          "top_up_failed",
+          "pending",
+          "The automatic top-up of $100.00 failed, and automatic top-ups are switched off. The reason: The charge was refunded or disputed.",
+        ],
+      ]);
+    },
+  );
+
+  test("leaves a rule on that a person has switched on again, also when the dispute is won", async () => {
+    await spend(300_000n);
+    await nextRound();
+    const dispute = await reverse("dispute", 10_000);
+    await save();
+    dispute.status = "won";
+    await startedProcess().settling.settle((await listed())[0]?.id ?? "");
+    expect([(await store().ruleOf(accountId))?.isOn, await balance()]).toEqual([true, 1_000_000n]);
+    await nextRound();
+    expect([paid(), (await alerts()).length]).toEqual([1, 1]);
+  });
+
+  test("has no next charge by a process that decides while the reversal is booked", async () => {
+    await spend(300_000n);
+    await nextRound();
+    let rounds: Promise<void> | undefined;
+    const meanwhile: typeof billing = {
+      ...billing,
+      putAdjustment: async (adjustment) => {
+        const answer = await billing.putAdjustment(adjustment);
+        clock.advance(EVERY_MS);
+        rounds = startedProcess().round();
+        await setTimeout(200);
+        return answer;
+      },
+    };
+    fake.dispute({ intentId: fake.cards.paid[0]?.id ?? "", currency: "usd" } as never, 10_000);
+    await startedProcess(meanwhile).settling.settle((await listed())[0]?.id ?? "");
+    await rounds;
+    await nextRound();
+    expect([paid(), await statuses()]).toEqual([1, ["completed"]]);
+  });
+});
+
+describe("a begun payment without a known charge", () => {
+  const settleAll = async () => {
+    for (const { id } of await listed())
+      await startedProcess()
+        .settling.settle(id)
+        .catch(() => undefined);
+  };
+  const obstacles = {
+    "its rule was switched off": () => store().switchOff(accountId),
+    "its account was suspended": async () => {
+      await billing.setSuspended({ accountId, suspended: true });
+    },
+  };
+
+  test.each(Object.entries(obstacles))(
+    "is not charged after %s, and fails 10 minutes after the last attempt",
+    async (_, obstruct) => {
+      await spend(100_000n);
+      fake.isDown = true;
+      await nextRound();
+      clock.advance(HOUR_MS);
+      await nextRound();
+      await obstruct();
+      fake.isDown = false;
+      await settleAll();
+      clock.advance(10 * 60_000);
+      await settleAll();
+      expect([fake.cards.intents, await statuses()]).toEqual([[], ["pending"]]);
+      clock.advance(1);
+      await settleAll();
+      expect([fake.cards.intents, await statuses(), await deposited()]).toEqual([[], ["failed"], 0n]);
+      // A failed payment is not charged again, also after the rule is on and the account is not suspended.
+      await billing.setSuspended({ accountId, suspended: false });
+      await save();
+      await settleAll();
+      expect([fake.cards.intents, await statuses()]).toEqual([[], ["failed"]]);
+    },
+  );
+
+  test.each(Object.entries(obstacles))("is booked after %s if Stripe has the charge", async (_, obstruct) => {
+    await spend(100_000n);
+    fake.cards.lostAnswers = 1;
+    await nextRound();
+    await obstruct();
+    await settleAll();
+    expect([paid(), await statuses(), await deposited()]).toEqual([1, ["completed"], 1_000_000n]);
+  });
+
+  test("is found after 20 hours if the last attempt was less than 10 minutes ago", async () => {
+    await spend(100_000n);
+    fake.isDown = true;
+    await nextRound();
+    fake.isDown = false;
+    fake.cards.lostAnswers = 1;
+    clock.advance(20 * HOUR_MS - EVERY_MS);
+    await nextRound();
+    expect(paid()).toBe(1);
+    // Stripe's search contains a charge only some time after it.
+    const { findCharge } = stripe;
+    stripe = { ...stripe, findCharge: async () => undefined };
+    await nextRound();
+    expect(await statuses()).toEqual(["pending"]);
+    stripe = { ...stripe, findCharge };
+    clock.advance(60_000);
+    await nextRound();
+    expect([paid(), await statuses(), await deposited()]).toEqual([1, ["completed"], 1_000_000n]);
+  });
+});
+
+test("a customer is created after a lost answer, also with another name or address", async () => {
+  const account = { accountId: randomUUID(), name: "Acme", email: "ada@example.com" };
+  const id = await stripe.createCustomer(account);
+  expect(await stripe.createCustomer(account)).toBe(id);
+  await expect(stripe.createCustomer({ ...account, name: "Acme Inc." })).resolves.toEqual(expect.any(String));
+  await expect(stripe.createCustomer({ ...account, email: "bob@example.com" })).resolves.toEqual(
+    expect.any(String),
+  );
+});
+
+test("a round that lasts longer than the time between two checks ends, and stores its alerts", async () => {
+  const stopping = new AbortController();
+  let [dueAt, claims, reports] = [clock.now(), 0, 0];
+  const topUps: AutoTopUpsDeps["topUps"] = {
+    claimDue: async (at, nextDue) => {
+      if (at.getTime() < dueAt) return undefined;
+      dueAt = nextDue.getTime();
+      claims += 1;
+      if (claims === 3) stopping.abort();
+      return accountId;
+    },
+    decide: async () => {
+      clock.advance(2 * EVERY_MS);
+      return { outcome: "enough" };
+    },
+    report: async () => {
+      reports += 1;
+      return undefined;
+    },
+  };
+  const events = createConsoleEvents(createLogger("silent", "test"), new Registry());
+  const { settling } = startedProcess();
+  const mailer = { sends: true };
+  await createAutoTopUps({ topUps, settling, billing, mailer, events, clock, everyMs: EVERY_MS }).runDue(
+    stopping.signal,
+  );
+  expect([claims, reports]).toEqual([1, 1]);
 });
 
 describe("a refused card", () => {

@@ -25,13 +25,12 @@ export interface AutoTopUps {
 
 export function createAutoTopUps(deps: AutoTopUpsDeps): AutoTopUps {
   const { topUps, settling, billing, mailer, events, clock, everyMs } = deps;
-  const now = () => new Date(clock.now());
   const read = (accountId: string) => async () => {
     const { remainingCredits, suspended } = await billing.getCredits({ accountId });
     return { balance: remainingCredits, isSuspended: suspended };
   };
-  async function topUp(accountId: string): Promise<void> {
-    const decision = await topUps.decide(accountId, now(), read(accountId));
+  async function topUp(accountId: string, now: Date): Promise<void> {
+    const decision = await topUps.decide(accountId, now, read(accountId));
     if (decision.outcome !== "begun" && decision.outcome !== "open") return;
     const { paymentId } = decision;
     if (decision.outcome === "begun") {
@@ -42,17 +41,19 @@ export function createAutoTopUps(deps: AutoTopUpsDeps): AutoTopUps {
   }
   return {
     runDue: async (stopping) => {
+      // One time for the round: a slow round does not check an account twice, so it ends.
+      const now = new Date(clock.now());
       while (!stopping.aborted) {
-        const accountId = await topUps.claimDue(now(), new Date(clock.now() + everyMs));
+        const accountId = await topUps.claimDue(now, new Date(now.getTime() + everyMs));
         if (accountId === undefined) break;
         try {
-          await topUp(accountId);
+          await topUp(accountId, now);
         } catch (error) {
           events.topUpNotMade(accountId, error);
         }
       }
       while (!stopping.aborted) {
-        const kind = await topUps.report(mailer.sends, now());
+        const kind = await topUps.report(mailer.sends, now);
         if (kind === undefined) return;
         events.alertsRaised([kind]);
       }

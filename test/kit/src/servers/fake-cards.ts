@@ -1,5 +1,5 @@
 // Cards of the fake Stripe: customers, Checkouts that save a card, charges without the customer, invoices. A charge with a used
-// idempotency key is answered as before, also after a refusal. https://docs.stripe.com/api/idempotent_requests
+// idempotency key is answered as before, also after a refusal; with other parameters it is refused. https://docs.stripe.com/api/idempotent_requests
 import { randomUUID } from "node:crypto";
 
 export interface FakeSetup {
@@ -58,7 +58,7 @@ export class FakeCards {
   behaviour: CardBehaviour = "pays";
   /** Number of answers of charges that get lost; the charge exists. */
   lostAnswers = 0;
-  readonly #answers = new Map<string, FakeAnswer>();
+  readonly #answers = new Map<string, { readonly answer: FakeAnswer; readonly form: string }>();
 
   /** Charges that have moved money. */
   get paid(): FakeIntent[] {
@@ -100,7 +100,8 @@ export class FakeCards {
     key: string | undefined,
   ): FakeAnswer | undefined {
     const [, kind, id, act] = /^\/v1\/([a-z_]+)(?:\/([^/]+))?(?:\/([a-z_]+))?$/.exec(path) ?? [];
-    if (path === "/v1/customers" && method === "POST") return this.#once(key, () => this.#addCustomer(form));
+    if (path === "/v1/customers" && method === "POST")
+      return this.#once(key, form, () => this.#addCustomer(form));
     if (path === "/v1/payment_intents" && method === "POST") return this.#charge(form, key);
     if (path === "/v1/payment_intents/search") {
       const data = this.intents.filter(({ metadata }) =>
@@ -124,7 +125,7 @@ export class FakeCards {
       return { status: 200, body: { id, object: "payment_method" } };
     }
     if (path === "/v1/invoiceitems" || (kind === "invoices" && method === "POST")) {
-      return this.#once(key, () => this.#changeInvoice(form, id, act));
+      return this.#once(key, form, () => this.#changeInvoice(form, id, act));
     }
     if (kind === "invoices") {
       const body = {
@@ -171,7 +172,7 @@ export class FakeCards {
     if (form.get("off_session") !== "true" || form.get("confirm") !== "true") {
       throw new Error("a charge without the customer is off_session and confirmed");
     }
-    const answer = this.#once(key, () => this.#newCharge(form));
+    const answer = this.#once(key, form, () => this.#newCharge(form));
     if (this.lostAnswers === 0) return answer;
     this.lostAnswers -= 1;
     return { status: 500, body: { error: { type: "api_error", message: "lost" } } };
@@ -205,10 +206,15 @@ export class FakeCards {
     return { status: 402, body: { error } };
   }
 
-  #once(key: string | undefined, act: () => FakeAnswer): FakeAnswer {
-    const known = key === undefined ? undefined : this.#answers.get(key);
-    const answer = known ?? act();
-    if (key !== undefined) this.#answers.set(key, answer);
+  #once(key: string | undefined, form: URLSearchParams, act: () => FakeAnswer): FakeAnswer {
+    if (key === undefined) return act();
+    const known = this.#answers.get(key);
+    if (known !== undefined && known.form !== form.toString()) {
+      const message = "Keys for idempotent requests can only be used with the same parameters.";
+      return { status: 400, body: { error: { type: "idempotency_error", message } } };
+    }
+    const answer = known?.answer ?? act();
+    this.#answers.set(key, { answer, form: form.toString() });
     return answer;
   }
 }
