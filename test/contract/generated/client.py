@@ -6,7 +6,7 @@ import os
 import time
 
 from router_client import AuthenticatedClient, Client, models, types
-from router_client.api.billing import get_v1_credits
+from router_client.api.billing import get_v1_activity, get_v1_credits
 from router_client.api.catalog import (
     get_v1_compat_models,
     get_v1_compat_models_path,
@@ -129,6 +129,7 @@ keys = call(get_v1_api_keys, who=manager)
 call(delete_v1_api_keys_id, minted.id, who=manager)
 call(post_v1_auth_test)
 credit = call(get_v1_credits)
+call(get_v1_activity)
 unknown = post_v1_compat_images_generations.sync(
     client=client, body=body("Json", "PostV1CompatImagesGenerations", {**IMAGE, "model": "no/such"})
 )

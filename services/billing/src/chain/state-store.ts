@@ -88,7 +88,7 @@ export async function catchUp(
 
 /**
  * Does the same for a memory that outlives connections: a promoted standby can lack the latest step of an account in memory.
- * @returns the accounts whose latest step is not in the table; their memory is useless
+ * Returns accounts with a latest step that the table does not have: their memory is useless.
  */
 export async function catchUpOrLose(
   client: PoolClient,
