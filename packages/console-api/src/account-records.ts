@@ -97,7 +97,7 @@ export const keyChangeBody = z
   })
   .partial();
 
-/** Time for which the secret before works; 0 ends it within seconds. */
+/** Time for which the replaced secret works. A former secret that works keeps its end; 0 ends both within seconds. */
 export const rotateBody = z.strictObject({
   overlap_hours: z
     .number({ error: "It must be a number of hours" })
@@ -110,6 +110,10 @@ export const rotateBody = z.strictObject({
 export const mintedKey = z.object({
   key: keyRecord,
   secret: z.string().describe("shown in this answer only; nobody has it afterwards"),
+});
+
+export const rotatedKey = mintedKey.extend({
+  key: keyRecord.nullable().describe("null = billing does not answer; the key is rotated all the same"),
 });
 
 export const webToken = z.object({

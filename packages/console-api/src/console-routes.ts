@@ -141,10 +141,10 @@ const accountRoutes = routes({
     path: "/console/api/accounts/:account/keys/:id/rotate",
     access: "developer",
     summary:
-      "Replace the secret of a key; the secret before works until the overlap ends, from the same limit; a management key requires an admin",
+      "Replace the newest secret of a key. The former secret works until the overlap ends, from the same limit; a repeated rotation keeps it. An overlap of 0 ends all other secrets. A management key requires an admin",
     body: account.rotateBody,
     status: 201,
-    answer: account.mintedKey,
+    answer: account.rotatedKey,
   },
   deleteKey: {
     method: "DELETE",

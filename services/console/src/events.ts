@@ -48,6 +48,10 @@ export interface ConsoleEvents {
   accountsNotCopied(problem: string): void;
   /** Billing did not store the creator of a key; the next read by member repeats it. */
   keyMemberNotNamed(error: unknown): void;
+  /** The answer of a rotation has the secret and not the key. */
+  rotatedKeyNotRead(keyId: string, error: unknown): void;
+  /** The audit log has no line of this rotation. */
+  rotationNotAudited(keyId: string, personId: string, error: unknown): void;
   /** Difference beyond the tolerance in the stored comparison, from any process. */
   statementStored(statement: string, off: PicoUsd): void;
 }
@@ -163,6 +167,10 @@ export function createConsoleEvents(
     },
     accountsNotCopied: (problem) => log.warn({ problem }, "the newest accounts were not read from keys"),
     keyMemberNotNamed: (err) => log.warn({ err }, "billing did not store the creator of a key"),
+    rotatedKeyNotRead: (keyId, err) =>
+      log.warn({ keyId, err }, "the answer of a rotation has the secret, without the figures of the key"),
+    rotationNotAudited: (keyId, personId, err) =>
+      log.error({ keyId, personId, err }, "a key was rotated, and the audit log has no line of the rotation"),
     // A gauge is a floating-point number; the exact amounts are in the stored comparison.
     statementStored: (statement, off) => differences.set({ upstream: statement }, Number(formatPicoUsd(off))),
   };

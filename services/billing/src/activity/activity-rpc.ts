@@ -84,7 +84,7 @@ function queryOf(request: ReadActivityRequest): ActivityQuery {
   const begin = from === undefined ? undefined : Number(instant("from", from));
   return {
     accountId: uuid("account_id", accountId),
-    span: spanOf(known(BUCKETS, "bucket", bucket), begin, Number(instant("until", until))),
+    span: spanOf(known(BUCKETS, "bucket", bucket), begin, Number(instant("to", until))),
     group: known(GROUPS, "group", group),
     spenderId: spenderId === "" ? undefined : uuid("key", spenderId),
     model: model === "" ? undefined : text("model", model, MOST_CHARACTERS),

@@ -2,6 +2,7 @@
 // changes no sum. A key reads its own activity, or its account's if it asks for it.
 import { randomUUID } from "node:crypto";
 import type { Principal } from "@gr/identity";
+import { ActivityBucket, ActivityGroup } from "@gr/proto/activity";
 import { TextApi, UsageGroup } from "@gr/proto/billing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { type BillingUnderTest, startBilling, startBillingOn, THURSDAY } from "../test/start-billing.ts";
@@ -265,6 +266,15 @@ describe("a question is refused", () => {
     ["?format=xml", "format"],
   ])("as %s, with the name of the field %s", async (search, param) => {
     expect(await read(search)).toMatchObject({ status: 400, body: { error: { param } } });
+  });
+
+  test("of the console beyond the largest time, with the name of the public field", async () => {
+    const until = BigInt(Date.UTC(9999, 11, 31) + DAY_MS);
+    const { accountId } = mine;
+    const asked = { accountId, bucket: ActivityBucket.DAY, group: ActivityGroup.MODEL, until };
+    await expect(ledger.activity.readActivity(asked)).rejects.toMatchObject({
+      ...{ reason: "invalid_value", param: "to" },
+    });
   });
 
   test("for a key of another account", async () => {

@@ -1,6 +1,8 @@
 // ReadActivity merges sums of steps and of text lines into one answer: the groups, largest first, and a row for each group and bucket.
-// Groups beyond the largest are one group, so the rows always add up to the total.
+// Groups beyond the largest are one group, so the rows always add up to the total. Reads wait in a fair queue, because their sums would
+// fill the pool of connections that reads of credits need.
 import type { Credits } from "@gr/money";
+import { FairGate } from "@gr/runtime";
 import type { AccountStore } from "../accounts/accounts.ts";
 import { invalid } from "../rpc/field-rules.ts";
 import type { Span } from "./activity-span.ts";
@@ -11,6 +13,8 @@ import { addHistograms, NO_DURATIONS, quantileOf } from "./duration-steps.ts";
 export const MOST_GROUPS = 50;
 /** Names of keys in one read of an account. */
 const MOST_NAMES = 1_000;
+/** A read acquires at most two connections at a time. */
+const GATE = { places: 2, perOwner: 1, waitingPerOwner: 8, waiting: 32, name: "reads of activity" };
 
 export interface Quantiles {
   readonly medianMs: number;
@@ -67,8 +71,12 @@ export interface ReadActivityDeps {
 
 export type ReadActivity = (query: ActivityQuery) => Promise<Activity>;
 
-/** @returns a reader that throws ServiceError invalid_value with param `key` for a key of another account */
+/**
+ * @returns a reader that throws ServiceError invalid_value with param `key` for a key of another account,
+ * rate_limit_exceeded or service_unavailable if too many reads wait
+ */
 export function createReadActivity({ store, accounts, follow }: ReadActivityDeps): ReadActivity {
+  const gate = new FairGate(GATE);
   const namesOf = async (accountId: string, ids: readonly string[]): Promise<Map<string, string>> => {
     const names = new Map<string, string>();
     const page = { limit: MOST_NAMES, after: undefined, only: ids.slice(0, MOST_NAMES) };
@@ -76,7 +84,7 @@ export function createReadActivity({ store, accounts, follow }: ReadActivityDeps
     for (const { spender } of usage) names.set(spender.id, spender.name);
     return names;
   };
-  return async ({ span, ...query }) => {
+  const readNow: ReadActivity = async ({ span, ...query }) => {
     const { accountId, group, spenderId } = query;
     if (spenderId !== undefined && spenderId !== accountId) {
       const names = await namesOf(accountId, [spenderId]);
@@ -108,6 +116,7 @@ export function createReadActivity({ store, accounts, follow }: ReadActivityDeps
       }),
     };
   };
+  return (query) => gate.run({ owner: query.accountId }, () => readNow(query));
 }
 
 const NOTHING: ActivityRow = {

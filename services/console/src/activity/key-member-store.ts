@@ -8,10 +8,14 @@ export interface KeyMemberStore {
   namesOf(personIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
-/** A rotated key has a new id. Its creator is the person of the rotation. */
+/**
+ * A rotation keeps the id and the creator of a key. Older rotations created a second key and named it in the detail; its
+ * creator is the person of the rotation.
+ */
 const CREATORS = `SELECT DISTINCT ON (key) coalesce(a.detail ->> 'new_key', a.subject) AS key, p.id::text AS person
   FROM audit a JOIN person p ON p.email = a.actor
- WHERE a.account_id = $1 AND a.action IN ('key.created', 'key.rotated') ORDER BY key, a.id DESC`;
+ WHERE a.account_id = $1 AND (a.action = 'key.created' OR a.action = 'key.rotated' AND a.detail ? 'new_key')
+ ORDER BY key, a.id DESC`;
 
 const NAMES =
   "SELECT id::text AS id, coalesce(nullif(name, ''), email) AS name FROM person WHERE id = ANY ($1::uuid[])";

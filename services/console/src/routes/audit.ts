@@ -1,5 +1,5 @@
 // The audit log has one line for each change of an account by a person. The line is written after the change. If that
-// fails, the caller gets an error, and the change remains.
+// fails, the caller gets an error, and the change remains. A rotation of a key logs the failure instead, because its answer has the secret.
 
 import type { AnswerOf } from "@gr/console-api";
 import type { ConsoleDeps } from "../console-deps.ts";

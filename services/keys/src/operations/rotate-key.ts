@@ -7,7 +7,9 @@ import { findKey, keyNotFound, type OwnKey } from "./change-key.ts";
 import type { KeyDeps } from "./key-deps.ts";
 
 /**
- * @param overlapMs time for which the secret before works; 0 = not at all
+ * Replaces the newest secret. A former secret that still works keeps its end, so a repeated rotation ends no secret that
+ * programs use.
+ * @param overlapMs time for which the replaced secret works, if no former secret works; 0 ends all other secrets
  * @throws ServiceError key_not_found
  */
 export async function rotateKey(
@@ -18,8 +20,10 @@ export async function rotateKey(
   const { store, clock, digestOf, unknownDigests, revocations, events } = deps;
   const { id, kind } = await findKey(deps, which);
   const secret = createKeySecret(kind);
-  const formerEndsAt = overlapMs === 0 ? null : clock.now() + overlapMs;
-  const key = await store.replaceSecret(id, { digest: digestOf(secret), hint: hintOf(secret), formerEndsAt });
+  const now = clock.now();
+  const formerEndsAt = overlapMs === 0 ? null : now + overlapMs;
+  const replacement = { digest: digestOf(secret), hint: hintOf(secret), formerEndsAt, now };
+  const key = await store.replaceSecret(id, replacement);
   if (key === undefined) throw keyNotFound();
   unknownDigests.clear();
   revocations.rotated(key);

@@ -47,8 +47,10 @@ export interface KeyStore {
 export interface NewSecret {
   readonly digest: Buffer;
   readonly hint: string;
-  /** Unix milliseconds until which the secret before works; null = it does not. */
+  /** Unix milliseconds until which the replaced secret works; null = no other secret works. */
   readonly formerEndsAt: number | null;
+  /** Unix milliseconds. A former secret that ends later stays, unless `formerEndsAt` is null. */
+  readonly now: number;
 }
 
 export interface FoundKey {
@@ -121,11 +123,14 @@ const MOVE_DIGEST = `UPDATE api_key SET digest = CASE WHEN digest = $1 THEN $2 E
   former_digest = CASE WHEN former_digest = $1 THEN $2 ELSE former_digest END
   WHERE digest = $1 OR former_digest = $1`;
 
-/** One statement: of two rotations at the same time, the second keeps the secret of the first as the former one. */
+/**
+ * One statement: of two rotations at the same time, the second finds the former secret of the first and keeps it. The
+ * answer of the first may be lost, and then programs have only the former secret.
+ */
 const REPLACE_SECRET = `UPDATE api_key SET digest = $2, hint = $3,
-  former_digest = CASE WHEN $4::timestamptz IS NULL THEN NULL ELSE digest END,
-  former_hint = CASE WHEN $4::timestamptz IS NULL THEN NULL ELSE hint END,
-  former_ends_at = $4
+  former_digest = CASE WHEN $4::timestamptz IS NULL THEN NULL WHEN former_ends_at > $5 THEN former_digest ELSE digest END,
+  former_hint = CASE WHEN $4::timestamptz IS NULL THEN NULL WHEN former_ends_at > $5 THEN former_hint ELSE hint END,
+  former_ends_at = CASE WHEN $4::timestamptz IS NULL THEN NULL WHEN former_ends_at > $5 THEN former_ends_at ELSE $4 END
   WHERE id = $1 AND deleted_at IS NULL RETURNING ${COLUMNS}`;
 
 const LISTED = `account_id = $1 AND deleted_at IS NULL AND kind = coalesce($2, kind)
@@ -190,8 +195,8 @@ export function createKeyStore(pool: Pool): KeyStore {
     moveDigest: async (from, to) => {
       await reading(pool.query(MOVE_DIGEST, [from, to]));
     },
-    replaceSecret: async (keyId, { digest, hint, formerEndsAt }) => {
-      const values = [keyId, digest, hint, dateOf(formerEndsAt)];
+    replaceSecret: async (keyId, { digest, hint, formerEndsAt, now }) => {
+      const values = [keyId, digest, hint, dateOf(formerEndsAt), new Date(now)];
       return (await pool.query<KeyRow>(REPLACE_SECRET, values)).rows.map(keyOf)[0];
     },
     findById: async (keyId) => (await keys("id = $1", [keyId]))[0],

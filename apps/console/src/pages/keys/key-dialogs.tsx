@@ -274,7 +274,8 @@ export function RotateKey({
           </Text>
           {apiKey.former_secret !== null && (
             <Alert color="yellow">
-              The secret before, {apiKey.former_secret.hint}, ends at once when you rotate again.
+              The former secret, {apiKey.former_secret.hint}, keeps its end. The newest secret, {apiKey.hint},
+              ends within seconds when you rotate again. 0 hours end both.
             </Alert>
           )}
           <NumberInput

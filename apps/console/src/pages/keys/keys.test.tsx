@@ -47,8 +47,8 @@ test("a rotation keeps the row and its budget, and the former secret is named wi
   screen.getByText(/ends in 23 hours/);
   screen.getByText(/of \$10\.00 total/);
   expect(screen.getAllByRole("row")).toHaveLength(2);
-  // A second rotation would end it.
-  (await openDialog("Rotate")).getByText(/gr_live_…abcd, ends at once/);
+  // A second rotation keeps it.
+  (await openDialog("Rotate")).getByText(/gr_live_…abcd, keeps its end/);
 });
 
 test("a used-up budget has a red bar, and no green switch", async () => {

@@ -1,10 +1,14 @@
-// Guarantees of key records: the remaining amount of a key, and the limit that stops it first.
+// Guarantees of key records: the remaining amount of a key, and the limit that stops it first. A rotation answers with the secret even if
+// a later step fails.
 import { create } from "@bufbuild/protobuf";
+import { ServiceError } from "@gr/proto";
 import { SpenderUsageSchema, SpendPeriod } from "@gr/proto/billing";
-import { KeyKind, KeySchema } from "@gr/proto/keys";
+import { GetKeyResponseSchema, KeyKind, KeySchema, RotateKeyResponseSchema } from "@gr/proto/keys";
 import { expect, test } from "@jest/globals";
+import type { ConsoleDeps } from "../../console-deps.ts";
+import type { ConsoleCall } from "../../door/console-call.ts";
 import { endOfWindow } from "../../requests/days.ts";
-import { keyRecordOf } from "./key-routes.ts";
+import { keyRecordOf, keyRoutes } from "./key-routes.ts";
 
 const NOW = Date.UTC(2026, 10, 22, 15);
 
@@ -40,4 +44,36 @@ test("windows end at midnight, on Monday, on the first, all in UTC", () => {
   expect(ends(SpendPeriod.WEEK, "2026-11-23T00:00:00Z")).toBe("2026-11-30T00:00:00.000Z");
   expect(ends(SpendPeriod.MONTH, "2026-12-01T00:00:00Z")).toBe("2027-01-01T00:00:00.000Z");
   expect(ends(SpendPeriod.LIFETIME, "2026-12-01T00:00:00Z")).toBeUndefined();
+});
+
+test("a rotation answers with the secret although billing and the audit log fail, and names no member", async () => {
+  const key = create(KeySchema, { keyId: "k", kind: KeyKind.NORMAL, active: true });
+  const calls: string[] = [];
+  const away = (name: string) => async () => {
+    calls.push(name);
+    throw new ServiceError("billing_unavailable", "Billing is away.");
+  };
+  const deps = {
+    keys: {
+      getKey: async () => create(GetKeyResponseSchema, { key }),
+      rotateKey: async () => create(RotateKeyResponseSchema, { key, secret: "gr_live_new" }),
+    },
+    billing: { getCredits: away("credits") },
+    reports: { readSpenders: away("spenders") },
+    store: { audit: away("audit") },
+    keyMembers: { name: away("member") },
+    events: {
+      rotatedKeyNotRead: (keyId: string) => calls.push(`not read ${keyId}`),
+      rotationNotAudited: (keyId: string, personId: string) => calls.push(`not audited ${keyId} ${personId}`),
+    },
+    clock: { now: () => NOW },
+  } as unknown as ConsoleDeps;
+  const call = {
+    params: { account: "a", id: "k" },
+    body: { overlap_hours: 24 },
+    role: "developer",
+    signedIn: { person: { id: "p", email: "p@example.com" } },
+  } as unknown as ConsoleCall<"rotateKey">;
+  expect(await keyRoutes(deps).rotateKey(call)).toEqual({ key: null, secret: "gr_live_new" });
+  expect(calls.toSorted()).toEqual(["audit", "credits", "not audited k p", "not read k", "spenders"]);
 });

@@ -21,7 +21,7 @@ type KeyRoutes = Handlers<
 const PERIODS = { day: SpendPeriod.DAY, week: SpendPeriod.WEEK, month: SpendPeriod.MONTH } as const;
 
 export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
-  const { keys, keyMembers } = deps;
+  const { keys, keyMembers, events } = deps;
   /** @throws ServiceError key_not_found, role_required */
   const findKey = async (accountId: string, keyId: string, role: Role | undefined): Promise<Key> => {
     const { key } = await keys.getKey({ accountId, keyId });
@@ -98,10 +98,17 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
       await findKey(accountId, keyId, call.role);
       const { overlap_hours: hours } = call.body;
       const { key, secret } = await keys.rotateKey({ accountId, keyId, overlapMs: BigInt(hours * HOUR_MS) });
+      // The answer has the only copy of the secret, so a failure after the replacement does not replace the answer.
       const detail = { overlap_hours: String(hours) };
-      await recordAudit(deps, call, { action: "key.rotated", subject: keyId, detail });
-      const record = await recordOf(accountId, key);
-      await keyMembers.name(accountId, record.id, signedInOf(call).person.id);
+      const [record] = await Promise.all([
+        recordOf(accountId, key).catch((error: unknown) => {
+          events.rotatedKeyNotRead(keyId, error);
+          return null;
+        }),
+        recordAudit(deps, call, { action: "key.rotated", subject: keyId, detail }).catch((error: unknown) => {
+          events.rotationNotAudited(keyId, signedInOf(call).person.id, error);
+        }),
+      ]);
       return { key: record, secret };
     },
     deleteKey: async (call) => {

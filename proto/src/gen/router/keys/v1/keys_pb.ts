@@ -776,7 +776,7 @@ export type RotateKeyRequest = Message<"router.keys.v1.RotateKeyRequest"> & {
   keyId: string;
 
   /**
-   * Time for which the secret before works; 0 = not at all, at most 30 days.
+   * Time for which the replaced secret works, at most 30 days; 0 ends all other secrets.
    *
    * @generated from field: int64 overlap_ms = 3;
    */
@@ -1092,8 +1092,8 @@ export const KeysService: GenService<{
     output: typeof UpdateKeyResponseSchema;
   },
   /**
-   * Replaces the secret of a key. Limits, spend and id stay; the secret before works until overlap_ms have passed, and an
-   * earlier one ends. Errors: key_not_found, invalid_value.
+   * Replaces the newest secret of a key. Limits, spend and id stay. The replaced secret works until overlap_ms have passed.
+   * If a former secret still works, it keeps its end, and the replaced secret ends. Errors: key_not_found, invalid_value.
    *
    * @generated from rpc router.keys.v1.KeysService.RotateKey
    */
