@@ -75,5 +75,6 @@ export const CLIENTS: readonly ClientProgram[] = [
 
 /** Sections with a program that does not run here, with the reason. */
 export const NOT_RUN: Readonly<Record<string, string>> = {
-  "Open WebUI": "its packages need 7 GB; version 0.12.4 was run by hand on 2026-11-27: a chat, a picture and an edit over its own API",
+  "Open WebUI":
+    "its packages need 7 GB; version 0.12.4 was run by hand on 2026-11-27: a chat, a picture and an edit over its own API",
 };
