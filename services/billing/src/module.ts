@@ -68,6 +68,7 @@ export const billingModule = defineModule({
         events.mayForget(await unsafeSettings(pool));
         repeat(FOLLOW_EVERY_MS, "committed steps could not be added to the sums", () => ledger.follow());
         repeat(SWEEP_EVERY_MS, "old claims could not be deleted", (stopping) => ledger.sweep(stopping));
+        repeat(SWEEP_EVERY_MS, "closed months could not be sealed", (stopping) => ledger.seal(stopping));
         repeat(LOOK_EVERY_MS, "open holds could not be counted", async () =>
           events.holdsSeen(await holds.countOpen()),
         );

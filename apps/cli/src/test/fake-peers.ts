@@ -45,6 +45,8 @@ export interface FakePeers {
   credits: MessageInitShape<typeof GetCreditsResponseSchema>;
   holds: MessageInitShape<typeof ListHoldsResponseSchema>;
   ledger: MessageInitShape<typeof VerifyLedgerResponseSchema>;
+  /** `all` of each verification. */
+  readonly provedAll: boolean[];
   catalog: MessageInitShape<typeof CatalogSchema>;
   textImport: MessageInitShape<typeof GetTextImportResponseSchema>;
   /** State of the catalogue in /readyz and grpc.health.v1. */
@@ -82,6 +84,7 @@ export function createFakePeers(): FakePeers {
     credits: {},
     holds: {},
     ledger: { chargedCostPicoUsd: "0", lostCostPicoUsd: "0" },
+    provedAll: [],
     catalog: {},
     textImport: { state: TextImportState.DONE },
     catalogReady: true,
@@ -131,7 +134,10 @@ export function createFakePeers(): FakePeers {
       peers.holdRequests.push(request);
       return peers.holds;
     },
-    verifyLedger: async () => peers.ledger,
+    verifyLedger: async ({ all }) => {
+      peers.provedAll.push(all);
+      return peers.ledger;
+    },
     async putAdjustment(request) {
       await peers.beforePutAdjustment(request);
       peers.adjustments.push(request);
