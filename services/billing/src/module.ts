@@ -7,6 +7,7 @@ import { createBillingEvents } from "./events.ts";
 import { billingReportRpc } from "./reports/report-rpc.ts";
 import { billingRest } from "./rpc/rest.ts";
 import { billingRpc } from "./rpc/rpc.ts";
+import { statementRpc } from "./statements/statement-rpc.ts";
 import { createStepLedger } from "./step-ledger/step-ledger.ts";
 import { textLogRpc } from "./text-log/text-log-rpc.ts";
 import { createTextLogStore } from "./text-log/text-log-store.ts";
@@ -62,6 +63,7 @@ export const billingModule = defineModule({
         billingReportRpc({ reports, accounts }),
         textLogRpc(texts, textDays),
         activity.rpc,
+        statementRpc(pool, config.STATEMENT_PRIVATE_KEY),
       ],
       rest: { routes: [...billingRest({ accounts, events }).routes, activity.route] },
       start: async () => {

@@ -3,7 +3,7 @@
 import { LEVELS } from "./level-store.ts";
 
 /** Version of the format; the first string of a seal. */
-export const SEAL_VERSION = "seal 1";
+const SEAL_VERSION = "seal 1";
 
 /** Steps of one block, from the first step of the month on. */
 export const BLOCK_STEPS = 1_000;
@@ -40,18 +40,16 @@ const RECORDS = digestOf(
   ]),
 );
 
-/** Texts of a seal in order; the hash of the seal is the digest of their array. */
-export const SEAL_HASH = digestOf(
-  arrayOf([
-    `'${SEAL_VERSION}'`,
-    "account_id::text",
-    "ends_at::text",
-    "encode(previous_hash, 'hex')",
-    ...["first_seq", "last_seq", "last_at", "credited", "debited", "held"].map((column) => `${column}::text`),
-    "content",
-    "encode(lines_hash, 'hex')",
-    `encode(${RECORDS}, 'hex')`,
-  ]),
-);
+/** Text of a seal, without the facts that belong to the operator. */
+export const SEAL_TEXT = arrayOf([
+  `'${SEAL_VERSION}'`,
+  "account_id::text",
+  "ends_at::text",
+  "encode(previous_hash, 'hex')",
+  ...["first_seq", "last_seq", "last_at", "credited", "debited", "held"].map((column) => `${column}::text`),
+  "content",
+  "encode(lines_hash, 'hex')",
+  `encode(${RECORDS}, 'hex')`,
+]);
 
-export const OPERATOR_HASH = `encode(${RECORDS}, 'hex')`;
+export const SEAL_HASH = digestOf(SEAL_TEXT);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import type { Principal } from "@gr/identity";
 import { ActivityService } from "@gr/proto/activity";
-import { BillingReportService, BillingService, TextLogService } from "@gr/proto/billing";
+import { BillingReportService, BillingService, StatementService, TextLogService } from "@gr/proto/billing";
 import {
   type CallOptions,
   createRemoteTransport,
@@ -34,6 +34,7 @@ export interface BillingProcess {
   readonly reports: ServiceClient<typeof BillingReportService>;
   readonly texts: ServiceClient<typeof TextLogService>;
   readonly activity: ServiceClient<typeof ActivityService>;
+  readonly statements: ServiceClient<typeof StatementService>;
   rest(
     path: string,
     as: Principal | null,
@@ -156,6 +157,7 @@ export async function startBillingOn(
     reports: running.dial("billing", BillingReportService),
     texts: running.dial("billing", TextLogService),
     activity: running.dial("billing", ActivityService),
+    statements: running.dial("billing", StatementService),
     rest: async (path, as, method = "GET") => {
       const headers = { [PRINCIPAL_HEADER]: signPrincipal(SECRET, "billing", as, clock) };
       const response = await fetch(httpUrl + path, { method, headers });
