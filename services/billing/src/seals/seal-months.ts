@@ -1,7 +1,7 @@
 // Seal months owns the rounds that seal closed months. A month is closed a day after its end by two clocks; the times of an account never
 // fall, so a later step of the month would need a clock that is a day slow. Its step would then belong to the next seal.
 import { windowEnd, windowStart } from "@gr/ledger";
-import type { Pool } from "@gr/runtime";
+import type { Pool, PoolClient } from "@gr/runtime";
 import {
   type Chain,
   carefulTime,
@@ -14,6 +14,7 @@ import {
   type Progress,
   storeSeals,
   timeOfStep,
+  withSealClient,
 } from "./seal-store.ts";
 
 /** Time after the end of a month until its steps are sealed: clocks of processes are wrong by less. */
@@ -38,18 +39,25 @@ export async function sealClosedMonths(pool: Pool, now: number, stopping: AbortS
 
 /** Seals the months up to this end. No process may write a step of an earlier time any more. @param until Unix milliseconds */
 export async function sealUntil(pool: Pool, until: number, stopping: AbortSignal): Promise<void> {
-  while (!stopping.aborted) {
-    const position = await dueBucket(pool, until);
-    if (position === undefined) return;
-    await sealSlice(pool, { ...position, target: position.target ?? BigInt(until) }, position, stopping);
-  }
+  await withSealClient(pool, async (client) => {
+    while (!stopping.aborted) {
+      const position = await dueBucket(client, until);
+      if (position === undefined) return;
+      await sealSlice(client, { ...position, target: position.target ?? BigInt(until) }, position, stopping);
+    }
+  });
 }
 
-async function sealSlice(pool: Pool, pass: Progress, stored: Progress, stopping: AbortSignal): Promise<void> {
+async function sealSlice(
+  client: PoolClient,
+  pass: Progress,
+  stored: Progress,
+  stopping: AbortSignal,
+): Promise<void> {
   const { bucket, target } = pass;
   if (target === null) return;
   const after = pass.accountId === null ? undefined : { bucket, accountId: pass.accountId };
-  const chains = await listChains(pool, [bucket, bucket], after, MOST_ACCOUNTS);
+  const chains = await listChains(client, [bucket, bucket], after, MOST_ACCOUNTS);
   const seals: NewSeal[] = [];
   let reached = pass.accountId;
   let steps = 0n;
@@ -59,7 +67,7 @@ async function sealSlice(pool: Pool, pass: Progress, stored: Progress, stopping:
       isComplete = false;
       break;
     }
-    for (const each of await sealsOf(pool, { bucket, accountId }, target)) {
+    for (const each of await sealsOf(client, { bucket, accountId }, target)) {
       seals.push(each);
       steps += each.seal.lastSeq - each.seal.firstSeq + 1n;
     }
@@ -68,20 +76,20 @@ async function sealSlice(pool: Pool, pass: Progress, stored: Progress, stopping:
   const next = isComplete
     ? { bucket, endsAt: target, target: null, accountId: null }
     : { ...pass, accountId: reached };
-  await storeSeals(pool, stored, next, seals);
+  await storeSeals(client, stored, next, seals);
 }
 
 /** @returns the missing seals of one account, in order */
-async function sealsOf(pool: Pool, chain: Chain, target: bigint): Promise<NewSeal[]> {
+async function sealsOf(client: PoolClient, chain: Chain, target: bigint): Promise<NewSeal[]> {
   const seals: NewSeal[] = [];
-  let before = await latestSeal(pool, chain);
+  let before = await latestSeal(client, chain);
   for (;;) {
-    const at = await timeOfStep(pool, chain, (before?.lastSeq ?? 0n) + 1n);
+    const at = await timeOfStep(client, chain, (before?.lastSeq ?? 0n) + 1n);
     if (at === undefined) return seals;
     const endsAt = endOfMonth(at, before?.endsAt);
     if (endsAt > target) return seals;
-    const lastSeq = (await firstStepSince(pool, chain, endsAt)) - 1n;
-    const seal = await foldMonth(pool, chain, before, { endsAt, lastSeq });
+    const lastSeq = (await firstStepSince(client, chain, endsAt)) - 1n;
+    const seal = await foldMonth(client, chain, before, { endsAt, lastSeq });
     if (seal === undefined) {
       throw new Error(`The steps of account ${chain.accountId} have a gap; "ledger verify" names it.`);
     }

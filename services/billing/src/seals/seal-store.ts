@@ -2,7 +2,7 @@
 // statements of at most 50,000 steps, so no snapshot is open for long. A proof computes it again in the same way and compares.
 import { createHash } from "node:crypto";
 import type { Id } from "@gr/ledger";
-import { inTransaction, type Pool, type PoolClient } from "@gr/runtime";
+import type { Pool, PoolClient } from "@gr/runtime";
 import { FOLD } from "./seal-content-store.ts";
 import { BLOCK_STEPS, SEAL_HASH } from "./seal-format-store.ts";
 
@@ -88,7 +88,8 @@ export async function latestSeal(
   client: Pool | PoolClient,
   { bucket, accountId }: Chain,
 ): Promise<Seal | undefined> {
-  return (await client.query<Seal>(LATEST, [bucket, accountId])).rows[0];
+  return (await client.query<Seal>({ name: "latest_seal", text: LATEST, values: [bucket, accountId] }))
+    .rows[0];
 }
 
 /** Lists seals in order, at most 24. @param after `endsAt` of the seal before */
@@ -106,7 +107,13 @@ export async function timeOfStep(
   { bucket, accountId }: Chain,
   seq: bigint,
 ): Promise<bigint | undefined> {
-  return (await client.query<{ at: bigint }>(FIRST_STEP, [bucket, accountId, seq])).rows[0]?.at;
+  return (
+    await client.query<{ at: bigint }>({
+      name: "time_of_step",
+      text: FIRST_STEP,
+      values: [bucket, accountId, seq],
+    })
+  ).rows[0]?.at;
 }
 
 /** @param at Unix milliseconds @returns one more than the latest step if none is so late */
@@ -115,7 +122,11 @@ export async function firstStepSince(
   { bucket, accountId }: Chain,
   at: bigint,
 ): Promise<bigint> {
-  const { rows } = await client.query<{ seq: bigint }>(FIRST_SINCE, [bucket, accountId, at]);
+  const { rows } = await client.query<{ seq: bigint }>({
+    name: "first_since",
+    text: FIRST_SINCE,
+    values: [bucket, accountId, at],
+  });
   return rows[0]?.seq ?? 1n;
 }
 
@@ -144,7 +155,7 @@ export async function foldMonth(
   for (let from = firstSeq - 1n; from < lastSeq; from += BigInt(stepsAtOnce)) {
     const until = from + BigInt(stepsAtOnce) < lastSeq ? from + BigInt(stepsAtOnce) : lastSeq;
     const values = [bucket, accountId, from, until, content, endsAt - BigInt(DAY_MS), firstSeq];
-    [latest] = (await client.query<FoldRow>(FOLD, values)).rows;
+    [latest] = (await client.query<FoldRow>({ name: "fold_month", text: FOLD, values })).rows;
     if (latest === undefined) return undefined;
     for (const hash of latest.lines) lines.update(hash, "hex");
     for (const hash of latest.records) records.update(hash, "hex");
@@ -161,7 +172,11 @@ export async function foldMonth(
     ...{ chargedCost: String(total.chargedCost), lostCost: String(total.lostCost) },
     ...{ linesHash: lines.digest(), recordsHash: records.digest(), previousHash: before?.hash ?? null },
   };
-  const { rows } = await client.query<{ hash: Buffer }>(HASH, valuesOf({ bucket, accountId }, facts));
+  const { rows } = await client.query<{ hash: Buffer }>({
+    name: "seal_hash",
+    text: HASH,
+    values: valuesOf({ bucket, accountId }, facts),
+  });
   return rows[0] && { ...facts, hash: rows[0].hash };
 }
 
@@ -191,6 +206,23 @@ const MOVE = `UPDATE seal_progress SET ends_at = $5, target = $6, account_id = $
 /** Earlier one of this process's and PostgreSQL's time, so one clock that is fast closes no month. */
 const TIME = "SELECT least($1::bigint, (extract(epoch FROM now()) * 1000)::bigint) AS now";
 
+/** Compilation of a statement for each seal would need longer than the statement. */
+const PLANNER = "SET jit = off";
+
+/** Runs statements on months of single accounts over one connection. */
+export async function withSealClient<Result>(
+  pool: Pool,
+  work: (client: PoolClient) => Promise<Result>,
+): Promise<Result> {
+  const client = await pool.connect();
+  try {
+    await client.query(PLANNER);
+    return await work(client);
+  } finally {
+    client.release(true);
+  }
+}
+
 /** @returns Unix milliseconds */
 export async function carefulTime(pool: Pool, now: number): Promise<number> {
   const { rows } = await pool.query<{ now: bigint }>(TIME, [now]);
@@ -198,8 +230,8 @@ export async function carefulTime(pool: Pool, now: number): Promise<number> {
 }
 
 /** @returns a bucket with unsealed months before `endsAt`, by chance, so several processes rarely choose the same one */
-export async function dueBucket(pool: Pool, endsAt: number): Promise<Progress | undefined> {
-  return (await pool.query<Progress>(DUE, [endsAt])).rows[0];
+export async function dueBucket(client: PoolClient, endsAt: number): Promise<Progress | undefined> {
+  return (await client.query<Progress>(DUE, [endsAt])).rows[0];
 }
 
 export interface NewSeal {
@@ -209,26 +241,32 @@ export interface NewSeal {
 
 /** Stores seals and the new position, or nothing if another process has moved the position. @returns whether they are stored */
 export async function storeSeals(
-  pool: Pool,
+  client: PoolClient,
   from: Progress,
   to: Progress,
   seals: readonly NewSeal[],
 ): Promise<boolean> {
-  return await inTransaction(pool, async (client) => {
-    const position = [
-      from.bucket,
-      from.endsAt,
-      from.target,
-      from.accountId,
-      to.endsAt,
-      to.target,
-      to.accountId,
-    ];
+  const position = [
+    from.bucket,
+    from.endsAt,
+    from.target,
+    from.accountId,
+    to.endsAt,
+    to.target,
+    to.accountId,
+  ];
+  await client.query("BEGIN");
+  try {
     const { rowCount } = await client.query(MOVE, position);
-    if (rowCount !== 1) return false;
-    for (const { chain, seal } of seals) await client.query(INSERT, valuesOf(chain, seal));
-    return true;
-  });
+    for (const { chain, seal } of rowCount === 1 ? seals : []) {
+      await client.query({ name: "insert_seal", text: INSERT, values: valuesOf(chain, seal) });
+    }
+    await client.query("COMMIT");
+    return rowCount === 1;
+  } catch (error) {
+    await client.query("ROLLBACK");
+    throw error;
+  }
 }
 
 /** Finds each account by a search of its own, so the time does not grow with the steps. */

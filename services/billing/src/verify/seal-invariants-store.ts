@@ -1,6 +1,6 @@
 // Seal invariants own the proof of the seals: each hash is that of its facts and of the seal before, and the chain continues at the step
 // that the latest seal names. The proof of everything also computes each seal again from its steps.
-import type { Pool, PoolClient } from "@gr/runtime";
+import type { PoolClient } from "@gr/runtime";
 import { SEAL_HASH } from "../seals/seal-format-store.ts";
 import { type Chain, foldMonth, listSeals, type Seal } from "../seals/seal-store.ts";
 import type { Difference } from "./ledger-report.ts";
@@ -21,7 +21,7 @@ export const SEAL_CHECKS: Readonly<Record<string, string>> = {
 };
 
 /** Computes each seal of an account again. */
-export async function findSealDifferences(client: Pool | PoolClient, chain: Chain): Promise<Difference[]> {
+export async function findSealDifferences(client: PoolClient, chain: Chain): Promise<Difference[]> {
   const differences: Difference[] = [];
   let before: Seal | undefined;
   for (;;) {

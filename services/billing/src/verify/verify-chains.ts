@@ -2,7 +2,7 @@
 // latest seals, or with the first steps.
 import type { Pool, PoolClient } from "@gr/runtime";
 import { readEarlierTotals } from "../before-steps/earlier-invariants-store.ts";
-import { listChains } from "../seals/seal-store.ts";
+import { listChains, withSealClient } from "../seals/seal-store.ts";
 import {
   findChainDifferences,
   type ProvedChain,
@@ -35,10 +35,12 @@ export async function verifyChains(pool: Pool, { now, all }: Proof): Promise<Led
   for await (const slice of slicesOf(pool, all)) {
     reports.push(await withPlanner(pool, (client) => proveSlice(client, slice, { now, all })));
     if (!all) continue;
-    for (const chain of slice.chains) {
-      const differences = await findSealDifferences(pool, chain);
-      if (differences.length > 0) reports.push({ ...NOTHING, differences });
-    }
+    await withSealClient(pool, async (client) => {
+      for (const chain of slice.chains) {
+        const differences = await findSealDifferences(client, chain);
+        if (differences.length > 0) reports.push({ ...NOTHING, differences });
+      }
+    });
   }
   const earlier = await readEarlierTotals(pool, patiently);
   return [{ ...NOTHING, ...earlier }, ...reports].reduce(sumOf);

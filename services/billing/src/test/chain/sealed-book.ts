@@ -1,7 +1,9 @@
 // Sealed book owns one account with every kind of step, with or without a sealed month before. Its holds, windows, claims and leases
 // span the seal.
 import { randomUUID } from "node:crypto";
+import { bucketOf } from "../../chain/bucket.ts";
 import { sealUntil } from "../../seals/seal-months.ts";
+import { listSeals } from "../../seals/seal-store.ts";
 import { followersOn } from "./chain-reads.ts";
 import {
   budget,
@@ -66,13 +68,14 @@ export async function writeSealedBook(rig: ChainRig): Promise<Book> {
   await followersOn(pool).catchUp();
   clock.set(JANUARY_ENDS + HOUR / 2);
   await sealUntil(pool, JANUARY_ENDS, NEVER);
-  const { rows } = await pool.query<{ last_seq: bigint }>("SELECT last_seq FROM seal");
+  const { accountId } = wallet;
+  const [seal] = await listSeals(pool, { accountId, bucket: bucketOf(accountId) }, 0n);
   const spanning = { captured: captured.holdId, open: open.holdId, ended: ended.holdId };
   await writer.post(place(wallet, 0n), { kind: "open", accountId: newWallet().accountId });
   await writeMonth(rig, writer, wallet);
   await writer.post(capture(wallet, spanning.captured, 7n), capture(wallet, spanning.ended, 4n, 50n));
   await followersOn(pool).catchUp();
-  return { wallet, sealedSeq: Number(rows[0]?.last_seq), spanning };
+  return { wallet, sealedSeq: Number(seal?.lastSeq), spanning };
 }
 
 async function writeMonth(rig: ChainRig, writer: ChainWriterUnderTest, wallet: ChainWallet): Promise<void> {
