@@ -28,7 +28,7 @@ const period = fc.constantFrom(...PERIODS);
 const most = fc.option(fc.bigInt({ min: 0n, max: 40n }), { nil: undefined });
 const instant = fc.integer({ min: -2, max: 40 }).map((days) => THURSDAY + days * DAY_MS);
 const expiresAt = fc.option(instant, { nil: null, freq: 6 });
-const active = fc.constantFrom(true, true, true, true, true, false);
+const active = fc.constantFrom(true, true, true, false);
 const claim = fc.option(
   fc.record({ key: fc.constantFrom("k1", "k2"), fingerprint: fc.constantFrom("same", "same", "other") }),
   { nil: undefined },
