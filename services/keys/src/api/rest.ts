@@ -15,6 +15,7 @@ import { expiryField } from "./expiry.ts";
 import {
   allowedModelsField,
   allowedProvidersField,
+  budgetField,
   nameField,
   periodField,
   periodNeedsLimit,
@@ -41,6 +42,7 @@ const keyRecord = z.object({
     ),
   allowed_models: z.array(z.string()).optional().describe(`${MODELS_WORDS}; absent = all`),
   allowed_providers: z.array(z.string()).optional().describe(`${PROVIDERS_WORDS}; absent = all`),
+  budget_id: z.string().optional().describe("The budget above the key; absent = none"),
 });
 const mintedRecord = keyRecord.extend({ key: z.string().describe("The secret; shown in this answer only.") });
 type KeyRecord = z.infer<typeof keyRecord>;
@@ -70,6 +72,10 @@ export const newKeyBody = (deps: Pick<KeyDeps, "clock">) =>
           .nullable()
           .default(null)
           .describe(`${PROVIDERS_WORDS}; null = all`),
+        budget_id: budgetField
+          .nullable()
+          .default(null)
+          .describe("A budget of the account, of GET /v1/budgets, whose limit the key shares; null = none"),
       },
       { error: "The body must be a JSON object" },
     )
@@ -129,6 +135,7 @@ const mintRoute = (deps: KeyDeps) =>
         responseFormat: body.default_response_format,
         allowedModels: body.allowed_models,
         allowedProviders: body.allowed_providers,
+        budgetId: body.budget_id,
       }).catch((cause) => {
         if (cause instanceof ServiceError && CALLERS.has(cause.reason)) throw cause;
         deps.events.keyNotMinted(accountId, cause);
@@ -227,5 +234,6 @@ function recordOf(key: ApiKey): KeyRecord {
     ...(key.responseFormat === null ? {} : { default_response_format: key.responseFormat }),
     ...(key.allowedModels === null ? {} : { allowed_models: [...key.allowedModels] }),
     ...(key.allowedProviders === null ? {} : { allowed_providers: [...key.allowedProviders] }),
+    ...(key.budgetId === null ? {} : { budget_id: key.budgetId }),
   };
 }
