@@ -424,8 +424,7 @@ function freeLimit({ resetsAt }: Outcome, now: number): ServiceError {
 }
 
 /** Words for a budget above the key: neither its name nor its amount is for the owner of the key. */
-const BUDGETS: Readonly<Record<BudgetLevel, string>> = {
-  [BudgetLevel.UNSPECIFIED]: "budget",
+const BUDGETS: Readonly<Record<number, string>> = {
   [BudgetLevel.ACCOUNT]: "account's budget",
   [BudgetLevel.MEMBER]: "member's budget",
   [BudgetLevel.CUSTOMER]: "customer's budget",
@@ -435,7 +434,7 @@ const BUDGETS: Readonly<Record<BudgetLevel, string>> = {
 
 function budgetClosed({ budgetLevel, expiresAt }: Outcome): ServiceError {
   const state = expiresAt === 0n ? "is closed" : `expired at ${isoTime(expiresAt)}`;
-  const message = `The ${BUDGETS[budgetLevel]} above this key ${state}, so this request was not started.`;
+  const message = `The ${BUDGETS[budgetLevel] ?? "budget"} above this key ${state}, so this request was not started.`;
   return new ServiceError("budget_closed", message, { param: "budget" });
 }
 
@@ -444,7 +443,7 @@ function spendLimit(outcome: Outcome): ServiceError {
   const isOwn = budgetLevel === BudgetLevel.UNSPECIFIED;
   const limit = isOwn
     ? `This key's spend limit of ${formatCredits(capCredits)} USD${periodWord(period)}`
-    : `The limit of the ${BUDGETS[budgetLevel]} above this key`;
+    : `The limit of the ${BUDGETS[budgetLevel] ?? "budget"} above this key`;
   const about = isOwn ? {} : { param: "budget" };
   if (outcome.inFlight) {
     const message = `${limit} is reserved by requests that are still running; try again when they have finished.`;

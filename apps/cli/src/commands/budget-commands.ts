@@ -30,12 +30,7 @@ const LEVELS = {
   job: BudgetLevel.JOB,
 } as const;
 const LEVEL_NAMES = Object.keys(LEVELS).join(", ");
-const STATES: Readonly<Record<BudgetState, string>> = {
-  [BudgetState.UNSPECIFIED]: "open",
-  [BudgetState.OPEN]: "open",
-  [BudgetState.CLOSED]: "closed",
-  [BudgetState.EXPIRED]: "expired",
-};
+const STATES = { open: BudgetState.OPEN, closed: BudgetState.CLOSED, expired: BudgetState.EXPIRED } as const;
 const PERIOD_WORDS = `one of ${Object.keys(LIMIT_PERIODS).join(", ")}: when the limit starts anew`;
 
 type PutInit = Omit<MessageInitShape<typeof PutBudgetRequestSchema>, "$typeName">;
@@ -208,9 +203,9 @@ function budgetRecord(budget: Budget) {
   return {
     id: budget.budgetId,
     parent_id: budget.parentId || null,
-    level: Object.entries(LEVELS).find(([, level]) => level === budget.level)?.[0] ?? "key",
+    level: nameIn(LEVELS, budget.level),
     name: budget.name,
-    state: STATES[budget.state],
+    state: nameIn(STATES, budget.state),
     limit: usdText(limitCredits),
     period: periodName(budget.period),
     used: formatCredits(usedCredits),
@@ -223,11 +218,16 @@ function budgetRecord(budget: Budget) {
   };
 }
 
+/** @returns null for a value of a later contract */
+function nameIn(names: Readonly<Record<string, number>>, value: number): string | null {
+  return Object.keys(names).find((name) => names[name] === value) ?? null;
+}
+
 const COLUMNS: readonly Column<BudgetRecord>[] = [
   { title: "ID", cell: ({ id }) => id },
   { title: "NAME", cell: ({ name }) => name },
-  { title: "LEVEL", cell: ({ level }) => level },
-  { title: "STATE", cell: ({ state }) => state },
+  { title: "LEVEL", cell: ({ level }) => level ?? "-" },
+  { title: "STATE", cell: ({ state }) => state ?? "-" },
   { title: "LIMIT USD", cell: ({ limit }) => limit ?? "-", isRightAligned: true },
   { title: "PER", cell: ({ period }) => period ?? "-" },
   { title: "USED USD", cell: ({ used }) => used, isRightAligned: true },

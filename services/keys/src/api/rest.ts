@@ -1,4 +1,4 @@
-// The public paths of the module: POST /v1/auth/test and the three /v1/api-keys operations of management keys.
+// The public paths of the module: POST /v1/auth/test, and the /v1/api-keys and /v1/budgets operations of management keys.
 import { invalidKey, managementKey, normalKey, type Principal } from "@gr/identity";
 import { formatCredits } from "@gr/money";
 import { type Reason, ServiceError } from "@gr/proto";
@@ -11,6 +11,7 @@ import { mintKey } from "../operations/mint-key.ts";
 import { currentKey, requireUnexpired } from "../operations/verify-key.ts";
 import { WEB_TOKEN_NAME } from "../operations/web-token.ts";
 import { type ApiKey, isoTime } from "../records/key.ts";
+import { budgetRoutes } from "./budgets-rest.ts";
 import { expiryField } from "./expiry.ts";
 import {
   allowedModelsField,
@@ -82,7 +83,8 @@ export const newKeyBody = (deps: Pick<KeyDeps, "clock">) =>
     .check(periodNeedsLimit("spend_limit_period", "spend_limit"));
 
 export function keysRest(deps: KeyDeps): RestApi {
-  return { routes: [testRoute(deps), mintRoute(deps), listRoute(deps), deleteRoute(deps)] };
+  const keys = [testRoute(deps), mintRoute(deps), listRoute(deps), deleteRoute(deps)];
+  return { routes: [...keys, ...budgetRoutes(deps)] };
 }
 
 const testRoute = (deps: KeyDeps) =>
