@@ -8,6 +8,7 @@ export {
   type HoldState,
   type KeptAmounts,
   type Link,
+  MOST_OPEN_HOLDS,
   newAccount,
 } from "./account.ts";
 export { apply, replayHold, takeBack, type Undo } from "./apply.ts";
