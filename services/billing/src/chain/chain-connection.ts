@@ -55,7 +55,7 @@ export interface ChainOptions {
   /** Places of zero credits of an account in one UTC day, at most; null = no limit. */
   readonly freeLimit: number | null;
   readonly log: Logger;
-  /** Refuses flushes while the clock is wrong; absent: any clock is right. */
+  /** Refuses flushes while the clock is wrong; absent: every clock is right. */
   readonly clockCheck?: ClockCheck;
   /** Absent: each account is read before its first answer. */
   readonly copies?: KnownCopies;

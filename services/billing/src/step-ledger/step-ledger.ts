@@ -34,7 +34,7 @@ export interface StepLedgerOptions {
   readonly freeLimit: number | null;
   readonly log: Logger;
   readonly events: StepLedgerEvents;
-  /** Refuses operations while the clock is wrong; absent: any clock is right. */
+  /** Refuses operations while the clock is wrong; absent: every clock is right. */
   readonly clockCheck?: ClockCheck;
   /** Absent: each account is read before its first answer. */
   readonly copies?: KnownCopies;
