@@ -11,15 +11,16 @@ const eachStep = (element: (step: number) => string) =>
   Array.from({ length: STEPS }, (_, index) => element(index + 1)).join(", ");
 /** The step of a duration, from 1; null for none. */
 const stepOf = (ms: string) => `1 + width_bucket(${ms}, '{${STEP_BEGINS.join(",")}}'::bigint[])`;
-const countSteps = (step: string) =>
-  `ARRAY[${eachStep((each) => `count(*) FILTER (WHERE ${step} = ${each})`)}]::integer[]`;
+/** The counts of groups, each of which has one step. */
+const countSteps = `ARRAY[${eachStep((each) => `coalesce(sum(g.requests) FILTER (WHERE g.step = ${each}), 0)`)}]::integer[]`;
 export const sumSteps = (column: string) => `ARRAY[${eachStep((each) => `sum(${column}[${each}])`)}]`;
 const addSteps = (column: string) =>
   `ARRAY[${eachStep((each) => `a.${column}[${each}] + excluded.${column}[${each}]`)}]`;
 
-/** Each request counts in its hour and in its day. */
+/** Each group of requests counts in its hour and in its day. Groups come first: a histogram costs its number of steps for each row. */
 const SPANS = "(VALUES (1::smallint), (24::smallint)) span (hours)";
-const BEGIN = `r.at - r.at % CASE span.hours WHEN 1 THEN ${HOUR_MS} ELSE ${DAY_MS} END`;
+const HOUR = `r.at - r.at % ${HOUR_MS}`;
+const BEGIN = `CASE span.hours WHEN 1 THEN g.hour ELSE g.hour - g.hour % ${DAY_MS} END`;
 
 /** Provider of the last attempt of a hold that ended without a cost. The search begins at the place, near which the hold ends. */
 const LAST_PROVIDER = `CASE WHEN s.attempt > 1 THEN (
@@ -38,11 +39,15 @@ export const addSteppedActivity = (range: string): string => `WITH r AS (
     LEFT JOIN step p ON p.bucket = s.bucket AND p.account_id = s.account_id AND p.seq = s.place_seq
     LEFT JOIN budget_number n ON n.bucket = s.bucket AND n.account_id = s.account_id AND n.budget = s.budget1
    WHERE ${range} AND s.kind IN (5, 6, 7)
+  ), g AS (
+    SELECT r.bucket, r.account_id, ${HOUR} AS hour, r.budget_id, r.model, r.provider, r.service, r.step, count(*) AS requests,
+      count(*) FILTER (WHERE NOT r.is_charged) AS errors, sum(r.charge) AS charge
+      FROM r GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
   )
   INSERT INTO activity AS a (bucket, account_id, hours, begins_at, budget_id, model, provider, service, requests, errors, charge, latency)
-  SELECT r.bucket, r.account_id, span.hours, ${BEGIN}, r.budget_id, r.model, r.provider, r.service,
-    count(*), count(*) FILTER (WHERE NOT r.is_charged), sum(r.charge), ${countSteps("r.step")}
-    FROM r, ${SPANS} GROUP BY 1, 2, 3, 4, 5, 6, 7, 8 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8
+  SELECT g.bucket, g.account_id, span.hours, ${BEGIN}, g.budget_id, g.model, g.provider, g.service,
+    sum(g.requests), sum(g.errors), sum(g.charge), ${countSteps}
+    FROM g, ${SPANS} GROUP BY 1, 2, 3, 4, 5, 6, 7, 8 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8
   ON CONFLICT (bucket, account_id, hours, begins_at, budget_id, model, provider, service) DO UPDATE
     SET requests = a.requests + excluded.requests, errors = a.errors + excluded.errors, charge = a.charge + excluded.charge,
       latency = ${addSteps("latency")}`;
@@ -59,11 +64,15 @@ export const addTextActivity = (lines: string): string => `, r AS (
       (extract(epoch FROM began_at) * 1000)::bigint + took_ms AS at, ${stepOf("first_byte_ms")} AS step,
       coalesce((usage ->> 'inputTokens')::bigint, 0) AS input, coalesce((usage ->> 'outputTokens')::bigint, 0) AS output
       FROM ${lines}
+  ), g AS (
+    SELECT r.account_id, ${HOUR} AS hour, r.spender_id, r.model, r.provider, r.step, count(*) AS requests, sum(r.input) AS input,
+      sum(r.output) AS output
+      FROM r GROUP BY 1, 2, 3, 4, 5, 6
   )
   INSERT INTO text_activity AS a (bucket, account_id, hours, begins_at, budget_id, model, provider, input_tokens, output_tokens, first_token)
-  SELECT get_byte(uuid_send(r.account_id), 15), r.account_id, span.hours, ${BEGIN}, r.spender_id, r.model, r.provider,
-    sum(r.input), sum(r.output), ${countSteps("r.step")}
-    FROM r, ${SPANS} GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5, 6, 7
+  SELECT get_byte(uuid_send(g.account_id), 15), g.account_id, span.hours, ${BEGIN}, g.spender_id, g.model, g.provider,
+    sum(g.input), sum(g.output), ${countSteps}
+    FROM g, ${SPANS} GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5, 6, 7
   ON CONFLICT (bucket, account_id, hours, begins_at, budget_id, model, provider) DO UPDATE
     SET input_tokens = a.input_tokens + excluded.input_tokens, output_tokens = a.output_tokens + excluded.output_tokens,
       first_token = ${addSteps("first_token")}`;
