@@ -289,7 +289,7 @@ export const MUTANTS_OF_CHAIN: readonly Mutant[] = [
     find: "    if (signature !== this.#sign(name, content)) return undefined;\n",
     replace: "",
     what: "a copy with numbers that no process has written refuses a customer with money",
-    caught: { test: LYING_REDIS, name: "Redis is other numbers" },
+    caught: { test: LYING_REDIS, name: "Redis is another limit" },
   },
   {
     file: "services/billing/src/windows-copy/used-up-budgets.ts",

@@ -16,6 +16,7 @@ export { type Budget, type BudgetDefinition, type Level, MAX_LEVELS, type Totals
 export { type Decision, decide } from "./decide.ts";
 export { type DepositEntry, type DepositStatus, depositEntry } from "./deposit.ts";
 export type { Id } from "./id.ts";
+export { chainOf } from "./judge/admission.ts";
 export { CLAIM_LIFETIME_MS, type ClaimRecord } from "./judge/claims.ts";
 export type { Facts, Missing, Terms } from "./judge/facts.ts";
 export { checkSpender, judgeClaim } from "./judge/judge-place.ts";

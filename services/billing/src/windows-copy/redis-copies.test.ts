@@ -87,10 +87,7 @@ test("a start reads the used-up budgets, and no longer those with credits again"
 });
 
 test("copies that wait are replaced by later ones, and dropped beyond their number", async () => {
-  let release = () => undefined as void;
-  const held = new Promise<void>((resolve) => {
-    release = () => resolve();
-  });
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
   const copies = await newCopies(30_000, () => held);
   await store(copies, copyAt(1));
   for (let seq = 2; seq <= 50; seq += 1) copies.send(copyAt(seq), true);

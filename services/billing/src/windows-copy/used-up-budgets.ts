@@ -8,7 +8,7 @@ import { type CachedAccount, newCachedAccount } from "../chain/cached-account.ts
 import type { KnownCopies } from "../chain/chain-connection.ts";
 import { isLatest } from "../chain/state-store.ts";
 import { readLatestSteps } from "./latest-step-store.ts";
-import { copiesOf, isUsedUp, type WindowCopy } from "./window-copy.ts";
+import { copyOf, isUsedUp, lowestBudgets, type WindowCopy } from "./window-copy.ts";
 
 /** Accounts with copies, at most. The account that was used least recently is deleted first. */
 const MOST_ACCOUNTS = 10_000;
@@ -56,8 +56,10 @@ export class UsedUpBudgets implements KnownCopies {
     const { clock, sendCopy } = this.#options;
     // Copies of an earlier step refuse nothing any more.
     this.#accounts.delete(account.id);
-    for (const copy of copiesOf(account, steps)) {
-      const isFull = isUsedUp(copy, clock.now());
+    for (const budgetId of lowestBudgets(account, steps)) {
+      const isFull = isUsedUp({ account, budgetId }, clock.now());
+      if (!isFull && sendCopy === undefined) continue;
+      const copy = copyOf(account, budgetId);
       if (isFull) this.add(copy);
       sendCopy?.(copy, isFull);
     }
@@ -84,9 +86,10 @@ export class UsedUpBudgets implements KnownCopies {
       const work = new AccountWork(cached);
       work.asked.push(...own);
       const isHopeless = work.decide(terms).length === 0 && work.isHopeless();
-      work.undo();
-      if (!isHopeless) return [];
-      work.decide(terms);
+      if (!isHopeless) {
+        work.undo();
+        return [];
+      }
       works.push(work);
     }
     return works;

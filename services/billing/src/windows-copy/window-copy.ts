@@ -1,6 +1,6 @@
 // Window copy owns the part of an account that one budget spends from: totals of the account, and the current windows of the budget's
 // chain. It has no holds, so it can show that a place is hopeless and cannot admit one.
-import { type Account, checkSpender, type Facts, type Id, newAccount, type Step } from "@gr/ledger";
+import { type Account, chainOf, checkSpender, type Facts, type Id, newAccount, type Step } from "@gr/ledger";
 import { addBudget } from "../chain/state-text.ts";
 
 export interface WindowCopy {
@@ -12,35 +12,20 @@ export interface WindowCopy {
 
 const NO_FACTS: Facts = { absentHolds: new Set(), claims: new Map() };
 
-/** @returns a copy for each lowest budget of the steps, which are the latest ones of the account */
-export function copiesOf(account: Account, steps: readonly Step[]): WindowCopy[] {
-  const chains = new Map(
-    steps.flatMap(({ budgets: [lowest, ...above] }) =>
-      lowest === undefined ? [] : [[lowest.budget, [lowest, ...above]]],
-    ),
-  );
-  return Array.from(chains.values(), (chain) =>
-    copyOf(
-      account,
-      chain.map(({ budget }) => budget),
-    ),
-  );
+/** @returns the lowest budgets that these steps count in */
+export function lowestBudgets({ budgets }: Account, steps: readonly Step[]): Id[] {
+  const numbers = new Set(steps.flatMap(({ budgets: [lowest] }) => lowest?.budget ?? []));
+  return Array.from(numbers).flatMap((no) => budgets[no - 1]?.definition.id ?? []);
 }
 
-/** @param numbers of the budgets, from the lowest up */
-function copyOf(account: Account, numbers: readonly number[]): WindowCopy {
-  const { budgets, budgetNumbers: _numbers, open: _open, ended: _ended, ...totals } = account;
+export function copyOf(account: Account, budgetId: Id): WindowCopy {
+  const { budgets: _budgets, budgetNumbers: _numbers, open: _open, ended: _ended, ...totals } = account;
   const copy = Object.assign(newAccount(account.id), totals);
-  const ids = numbers.map((no) => {
-    const budget = budgets[no - 1];
-    if (budget === undefined) throw new RangeError(`Account ${account.id} has no budget ${no}.`);
-    const { definition, window } = budget;
+  for (const budget of chainOf(account, budgetId)) {
+    const { window } = budget;
     const current = budget.totals.get(window);
     addBudget(copy, { ...budget, totals: new Map(current === undefined ? [] : [[window, current]]) });
-    return definition.id;
-  });
-  const [budgetId] = ids;
-  if (budgetId === undefined) throw new RangeError("A copy has at least one budget.");
+  }
   return { budgetId, account: copy };
 }
 
