@@ -258,8 +258,8 @@ export const MUTANTS_OF_CHAIN: readonly Mutant[] = [
   },
   {
     file: `${FOLLOWER}/sums-store.ts`,
-    find: "} AND s.kind = 5\n",
-    replace: "} AND s.kind IN (5, 6) AND s.billed_by IS NOT NULL\n",
+    find: "FROM r WHERE r.kind = 5 GROUP",
+    replace: "FROM r WHERE r.kind IN (5, 6) AND r.billed_by IS NOT NULL GROUP",
     what: "failed requests are in the usage of a customer",
     caught: { test: FOLLOWER_TEST, name: "are in sums and in the list of open holds" },
   },

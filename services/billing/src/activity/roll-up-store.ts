@@ -28,21 +28,18 @@ const LAST_PROVIDER = `CASE WHEN s.attempt > 1 THEN (
      WHERE x.bucket = s.bucket AND x.account_id = s.account_id AND x.seq > s.place_seq AND x.seq < s.seq AND x.id = s.id
        AND x.kind = 4 AND x.provider IS NOT NULL ORDER BY x.seq DESC LIMIT 1) END`;
 
+/** Columns of activity of a step with the alias `s` and its place with the alias `p`. A place with a detail was admitted at another time than its step. */
+export const ACTIVITY_COLUMNS = `coalesce(s.billed_by, ${LAST_PROVIDER}, p.provider) AS provider,
+      CASE WHEN s.kind = 5 AND p.detail IS NULL THEN ${stepOf("s.at - p.at")} END AS step`;
+
 /**
- * Adds the ends of holds. A place with a detail was admitted at another time than its step. Outer joins: an end without its place or its budget is an error of a column, and no silent loss.
- * @param range predicate of the steps with the alias \`s\`
+ * Adds the ends of holds.
+ * @param steps relation with steps, their places, budgets and `ACTIVITY_COLUMNS`
  */
-export const addSteppedActivity = (range: string): string => `WITH r AS (
-    SELECT s.bucket, s.account_id, s.at, n.budget_id, p.model, p.service, coalesce(s.billed_by, ${LAST_PROVIDER}, p.provider) AS provider,
-      s.charge, s.kind = 5 AS is_charged, CASE WHEN s.kind = 5 AND p.detail IS NULL THEN ${stepOf("s.at - p.at")} END AS step
-    FROM step s
-    LEFT JOIN step p ON p.bucket = s.bucket AND p.account_id = s.account_id AND p.seq = s.place_seq
-    LEFT JOIN budget_number n ON n.bucket = s.bucket AND n.account_id = s.account_id AND n.budget = s.budget1
-   WHERE ${range} AND s.kind IN (5, 6, 7)
-  ), g AS (
+export const addSteppedActivity = (steps: string): string => `, g AS (
     SELECT r.bucket, r.account_id, ${HOUR} AS hour, r.budget_id, r.model, r.provider, r.service, r.step, count(*) AS requests,
-      count(*) FILTER (WHERE NOT r.is_charged) AS errors, sum(r.charge) AS charge
-      FROM r GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
+      count(*) FILTER (WHERE r.kind <> 5) AS errors, sum(r.charge) AS charge
+      FROM ${steps} r WHERE r.kind IN (5, 6, 7) GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
   )
   INSERT INTO activity AS a (bucket, account_id, hours, begins_at, budget_id, model, provider, service, requests, errors, charge, latency)
   SELECT g.bucket, g.account_id, span.hours, ${BEGIN}, g.budget_id, g.model, g.provider, g.service,
