@@ -1,5 +1,5 @@
-// Copies of spend windows in Redis: the latest step wins, a text that no process has written is no copy, and a busy, slow or dead Redis
-// costs copies and no time.
+// Copies of spend windows in Redis: the latest step wins. A text that no process has written is no copy. A busy, slow or dead Redis costs
+// copies.
 import { randomUUID } from "node:crypto";
 import { type Account, findBudget, newAccount } from "@gr/ledger";
 import { connectRedis, createLogger, type Redis } from "@gr/runtime";
@@ -33,7 +33,7 @@ afterEach(async () => {
   await line.close();
 });
 
-/** A patient one by default: a paused test must not count as an outage. */
+/** Copies with patience by default. A paused test is no outage. */
 async function newCopies(commandTimeoutMs = 30_000, wait?: () => Promise<void>): Promise<RedisCopies> {
   const redis = await connectRedis({ url: line.url, name: "test", log, commandTimeoutMs });
   clients.push(redis);
