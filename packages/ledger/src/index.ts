@@ -8,6 +8,7 @@ export {
   type HoldState,
   type KeptAmounts,
   type Link,
+  MOST_OPEN_HOLDS,
   newAccount,
 } from "./account.ts";
 export { apply, replayHold, takeBack, type Undo } from "./apply.ts";
@@ -22,6 +23,7 @@ export {
 export { type Decision, decide } from "./decide.ts";
 export { type DepositEntry, type DepositStatus, depositEntry } from "./deposit.ts";
 export type { Id } from "./id.ts";
+export { chainOf } from "./judge/admission.ts";
 export { type BudgetUse, budgetUse } from "./judge/budget-use.ts";
 export { CLAIM_LIFETIME_MS, type ClaimRecord } from "./judge/claims.ts";
 export type { Facts, Missing, Terms } from "./judge/facts.ts";
