@@ -1,5 +1,5 @@
-// Guarantees of the budget above a key, over REST and RPC with a real PostgreSQL: billing stores it before the key exists, each
-// answer about the key has it, and it never changes.
+// Guarantees of the budget above a key, over REST and RPC with a real PostgreSQL. Billing stores it before the key exists.
+// Each answer about the key has it, and it never changes.
 import { randomUUID } from "node:crypto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { BudgetLevel } from "@gr/proto/billing";
