@@ -20,6 +20,7 @@ export function keyRecord(key: Key) {
     default_response_format: key.defaultResponseFormat || null,
     allowed_models: key.allowedModels?.names ?? null,
     allowed_providers: key.allowedProviders?.names ?? null,
+    saves_texts: key.savesTexts,
   };
 }
 

@@ -28,6 +28,7 @@ export type KeyChange = Partial<
     | "responseFormat"
     | "allowedModels"
     | "allowedProviders"
+    | "savesTexts"
   >
 >;
 
@@ -115,6 +116,9 @@ function changed(key: ApiKey, change: KeyChange): ApiKey {
   if (next.kind === "management" && !isUnlimited(next)) {
     const field = next.allowedModels === null ? "allowed_providers" : "allowed_models";
     throw invalid(field, "A management key generates nothing and has no allow-lists");
+  }
+  if (next.kind === "management" && next.savesTexts) {
+    throw invalid("saves_texts", "A management key generates nothing and saves no texts");
   }
   if (next.period !== null && next.spendLimit === null) {
     throw invalid("period", `The period ${next.period} needs a spend limit to apply to`);

@@ -21,6 +21,7 @@ export type NewKey = Pick<
   | "responseFormat"
   | "allowedModels"
   | "allowedProviders"
+  | "savesTexts"
 >;
 
 /** @throws ServiceError account_not_found, too_many_keys, invalid_value, service_unavailable; errors of billing. */
