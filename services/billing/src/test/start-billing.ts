@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import type { Principal } from "@gr/identity";
 import { ActivityService } from "@gr/proto/activity";
 import { BillingReportService, BillingService, TextLogService } from "@gr/proto/billing";
+import { SavedTextService } from "@gr/proto/saved-texts";
 import {
   type CallOptions,
   createRemoteTransport,
@@ -33,6 +34,7 @@ export interface BillingProcess {
   readonly inProcess: BillingClient;
   readonly reports: ServiceClient<typeof BillingReportService>;
   readonly texts: ServiceClient<typeof TextLogService>;
+  readonly savedTexts: ServiceClient<typeof SavedTextService>;
   readonly activity: ServiceClient<typeof ActivityService>;
   rest(
     path: string,
@@ -155,6 +157,7 @@ export async function startBillingOn(
     inProcess: patient(running.dial("billing", BillingService)),
     reports: running.dial("billing", BillingReportService),
     texts: running.dial("billing", TextLogService),
+    savedTexts: running.dial("billing", SavedTextService),
     activity: running.dial("billing", ActivityService),
     rest: async (path, as, method = "GET") => {
       const headers = { [PRINCIPAL_HEADER]: signPrincipal(SECRET, "billing", as, clock) };
