@@ -236,6 +236,12 @@ describe("place is refused", () => {
       /2026-11-21T00:00:00\.000Z/,
     ],
     [
+      "beyond the largest number of open requests of an account",
+      { code: OutcomeCode.TOO_MANY_HOLDS },
+      "rate_limit_exceeded",
+      /^This account has as many open requests/,
+    ],
+    [
       "to a deleted key",
       { code: OutcomeCode.SPENDER_INACTIVE },
       "invalid_api_key",
@@ -274,6 +280,8 @@ describe("place is refused", () => {
     refuseWith({ code: OutcomeCode.FREE_LIMIT_EXCEEDED, resetsAt: BigInt(Date.now() + 3_600_000) });
     const limited = await errorOf(billing.place(request("a")));
     expect(limited.retryAfterMs).toBeGreaterThan(3_500_000);
+    refuseWith({ code: OutcomeCode.TOO_MANY_HOLDS });
+    expect((await errorOf(billing.place(request("a")))).retryAfterMs).toBeGreaterThan(0);
     refuseWith({ code: OutcomeCode.FREE_LIMIT_EXCEEDED, resetsAt: 1n });
     expect((await errorOf(billing.place(request("a")))).retryAfterMs).toBe(0);
   });

@@ -154,7 +154,7 @@ export interface Billing {
    * @returns the reserved credits; or the id of a charged request that owns the claim. Then nothing was reserved,
    * nothing may be sent upstream, and the earlier answer must be sent again.
    * @throws ServiceError insufficient_credits, spend_limit_exceeded, credits_in_flight, spend_limit_in_flight,
-   * free_limit_exceeded, invalid_api_key, account_suspended, api_key_expired. Because of the claim:
+   * free_limit_exceeded, rate_limit_exceeded, invalid_api_key, account_suspended, api_key_expired. Because of the claim:
    * idempotency_in_progress, idempotency_mismatch. If the existence of the hold is uncertain: billing_unavailable.
    */
   place(request: PlaceRequest): Promise<Placed>;
@@ -394,6 +394,12 @@ function refusal(outcome: Outcome, now: number): ServiceError {
         : invalidKey();
     case OutcomeCode.FREE_LIMIT_EXCEEDED:
       return freeLimit(outcome, now);
+    case OutcomeCode.TOO_MANY_HOLDS:
+      return new ServiceError(
+        "rate_limit_exceeded",
+        "This account has as many open requests as one account may have; try again when some have ended. You are not charged.",
+        { retryAfterMs: IN_FLIGHT_RETRY_MS },
+      );
     case OutcomeCode.CLAIM_IN_PROGRESS:
       return new ServiceError(
         "idempotency_in_progress",

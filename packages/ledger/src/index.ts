@@ -8,6 +8,7 @@ export {
   type HoldState,
   type KeptAmounts,
   type Link,
+  MOST_OPEN_HOLDS,
   newAccount,
 } from "./account.ts";
 export { apply, replayHold, takeBack, type Undo } from "./apply.ts";
@@ -15,6 +16,7 @@ export { type Budget, type BudgetDefinition, type Level, MAX_LEVELS, type Totals
 export { type Decision, decide } from "./decide.ts";
 export { type DepositEntry, type DepositStatus, depositEntry } from "./deposit.ts";
 export type { Id } from "./id.ts";
+export { chainOf } from "./judge/admission.ts";
 export { CLAIM_LIFETIME_MS, type ClaimRecord } from "./judge/claims.ts";
 export type { Facts, Missing, Terms } from "./judge/facts.ts";
 export { checkSpender, judgeClaim } from "./judge/judge-place.ts";

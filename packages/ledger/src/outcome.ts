@@ -17,6 +17,8 @@ export type OutcomeCode =
   | "unknown_hold"
   | "already_resolved"
   | "free_limit_exceeded"
+  /** place: the account has the largest number of open holds. */
+  | "too_many_holds"
   | "claim_in_progress"
   | "claim_mismatch"
   | "claim_finished"

@@ -246,15 +246,14 @@ export class FakeLedger {
   }
 
   listHolds({ accountId, state, limit, after }: ListHoldsRequest): { holds: FakeHold[]; hasMore: boolean } {
-    const order = (a: FakeHold, b: FakeHold) =>
-      Number(a.placedAt - b.placedAt) || Number(a.holdId > b.holdId) - Number(a.holdId < b.holdId);
-    const last = after === "" ? undefined : this.hold(after);
-    const found = this.holds()
-      .filter((hold) => accountId === "" || hold.accountId === accountId)
-      .filter((hold) => state === HoldState.UNSPECIFIED || hold.state === state)
-      .filter((hold) => after === "" || (last !== undefined && order(hold, last) > 0))
-      .sort(order);
-    const { entries, hasMore } = pageOf(found, limit || 100);
+    // Holds of an account are in the order of their places; only open ones of all accounts are in the order of time.
+    const own = this.holds().filter((hold) => accountId === "" || hold.accountId === accountId);
+    const all =
+      state === HoldState.OPEN ? own : own.sort((a, b) => compareAccounts(a.accountId, b.accountId));
+    const last = after === "" ? -1 : all.findIndex(({ holdId }) => holdId === after);
+    const found = after !== "" && last === -1 ? [] : all.slice(last + 1);
+    const wanted = found.filter((hold) => state === HoldState.UNSPECIFIED || hold.state === state);
+    const { entries, hasMore } = pageOf(wanted, limit || 100);
     return { holds: [...entries], hasMore };
   }
 
@@ -345,4 +344,10 @@ function nameOf(status: DepositStatus): DepositName {
   const name = names.find((each) => DepositStatus[each] === status);
   if (name === undefined) throw invalid("status", "It must be pending, completed, failed or refunded");
   return name;
+}
+
+/** By bucket, which is the last byte, then by id. */
+function compareAccounts(one: Id, other: Id): number {
+  const [a, b] = [one.slice(-2) + one, other.slice(-2) + other];
+  return a < b ? -1 : Number(a > b);
 }

@@ -163,7 +163,8 @@ async function expectSameBooks(
     expect({
       credits,
       keys,
-      holds: holds.map(({ accountId: _account, kept: _kept, ...hold }) => hold),
+      // The list has the ended holds of before first.
+      holds: holds.map(({ accountId: _account, kept: _kept, ...hold }) => hold).toSorted(byAge),
       entries: entries.map(({ id: _id, ...entry }) => entry),
       usage: sums,
       lastUsed: [...lastUsed]
@@ -200,4 +201,8 @@ async function repeatAdjustments(
       await expect(other).rejects.toMatchObject({ reason: "invalid_value", param: "adjustment_id" });
     }
   }
+}
+
+function byAge(one: { placedAt: Date; id: string }, other: { placedAt: Date; id: string }): number {
+  return one.placedAt.getTime() - other.placedAt.getTime() || (one.id < other.id ? -1 : 1);
 }

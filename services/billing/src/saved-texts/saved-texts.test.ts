@@ -1,5 +1,5 @@
-// Guarantees of saved prompts and answers: an entry once, in its account and of its key only; the bytes of an account are the sum
-// over its entries and have a bound; deletions are final; the retention is never longer than that of the log.
+// Guarantees of saved prompts and answers: an entry is stored once, in its account and of its key only. The bytes of an account are
+// the sum over its entries and have a bound. Deletions are final. The retention is never longer than that of the log.
 import { randomUUID } from "node:crypto";
 import { until } from "@gr/testing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";

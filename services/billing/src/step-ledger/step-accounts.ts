@@ -11,7 +11,7 @@ import type { ChainOperation } from "../chain/chain-operation.ts";
 import type { AccountReader } from "../reads/account-reader.ts";
 import { summaryOf } from "../reads/account-summary.ts";
 import { invalid } from "../rpc/field-rules.ts";
-import { creditSteps, lockDeposit, readDeposit, storeReport } from "./owner-store.ts";
+import { creditSteps, lockCredit, readDeposit, storeReport } from "./owner-store.ts";
 
 export interface StepAccountsDeps {
   readonly pool: Pool;
@@ -64,7 +64,7 @@ export function createStepAccounts(deps: StepAccountsDeps): AccountStore & Adjus
       await requireAccount(accountId);
       await inTurn(() =>
         inTransaction(pool, async (client) => {
-          await lockDeposit(client, id);
+          await lockCredit(client, id);
           const kind = depositEntry(await readDeposit(client, id), deposit);
           await storeReport(client, deposit, now());
           if (kind === null) return;
@@ -75,18 +75,23 @@ export function createStepAccounts(deps: StepAccountsDeps): AccountStore & Adjus
     },
     put: async ({ id, accountId, credits, reason: note }: Adjustment) => {
       await requireAccount(accountId);
-      const known = (await creditSteps(pool, id)).find(({ kind }) => kind === "adjustment");
-      if (known !== undefined && known.accountId !== accountId) {
-        requireDone({ code: "already_resolved" }, "adjustment_id");
-      }
-      const earlier = await earlierAdjustment(pool, id);
-      if (earlier !== undefined) {
-        const isSame =
-          earlier.accountId === accountId && earlier.credits === credits && earlier.note === note;
-        return requireDone({ code: isSame ? "done" : "already_resolved" }, "adjustment_id");
-      }
-      const step = { kind: "adjustment", accountId, id, credits, note } as const;
-      requireDone(await postOne(step), "adjustment_id");
+      await inTurn(() =>
+        inTransaction(pool, async (client) => {
+          await lockCredit(client, id);
+          const known = (await creditSteps(client, id)).find(({ kind }) => kind === "adjustment");
+          if (known !== undefined && known.accountId !== accountId) {
+            requireDone({ code: "already_resolved" }, "adjustment_id");
+          }
+          const earlier = await earlierAdjustment(client, id);
+          if (earlier !== undefined) {
+            const isSame =
+              earlier.accountId === accountId && earlier.credits === credits && earlier.note === note;
+            return requireDone({ code: isSame ? "done" : "already_resolved" }, "adjustment_id");
+          }
+          const step = { kind: "adjustment", accountId, id, credits, note } as const;
+          requireDone(await postOne(step), "adjustment_id");
+        }),
+      );
     },
     readCredits: async (accountId, page) =>
       await accounts.ask(accountId, (account: Account) => {

@@ -1,5 +1,5 @@
-// Guarantees of the answer of a stream: text, thoughts and calls of tools are joined for each choice, a response is that of its
-// last event, and an answer above the limit has its size alone.
+// Guarantees of the answer of a stream. Text, thoughts and calls of tools are joined for each choice. A response is that of its
+// last event. An answer above the limit has its size alone.
 import { MOST_SAVED_BYTES } from "@gr/clients";
 import { expect, test } from "@jest/globals";
 import type { TextApi } from "../request/text-request.ts";
