@@ -271,9 +271,9 @@ export const MUTANTS_OF_CHAIN: readonly Mutant[] = [
     caught: { test: READ_TEST, name: "include each answered step" },
   },
   {
-    file: `${READS}/account-summary.ts`,
-    find: "windowUsed: isCurrent || period",
-    replace: 'windowUsed: isCurrent || period !== "lifetime" || period',
+    file: "packages/ledger/src/judge/budget-use.ts",
+    find: "isNew ? undefined : budget.totals",
+    replace: "false ? undefined : budget.totals",
     what: "a key shows the usage of yesterday as that of today",
     caught: { test: READ_TEST, name: "have an empty window on the next day" },
   },
