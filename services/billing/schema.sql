@@ -457,6 +457,8 @@ CREATE INDEX entry_at ON entry USING brin (at);
 
 CREATE INDEX entry_of_account ON entry USING btree (account_id, id) WHERE kind = ANY (ARRAY['deposit'::entry_kind, 'refund'::entry_kind, 'adjustment'::entry_kind, 'charge'::entry_kind]);
 
+CREATE INDEX hold_of_account ON hold USING btree (account_id, placed_at, id) WHERE state <> 'open'::hold_state;
+
 CREATE INDEX hold_open ON hold USING btree (service, deadline_at) WHERE state = 'open'::hold_state;
 
 CREATE INDEX idempotency_claimed_at ON idempotency USING btree (claimed_at);
@@ -464,6 +466,8 @@ CREATE INDEX idempotency_claimed_at ON idempotency USING btree (claimed_at);
 CREATE INDEX kept_answer_age ON kept_answer USING btree (kept_at);
 
 CREATE INDEX open_hold_due ON open_hold USING btree (service, deadline_at);
+
+CREATE INDEX open_hold_in_order ON open_hold USING btree (placed_at, hold_id);
 
 CREATE INDEX spender_in_order ON spender USING btree (account_id, created_at, id);
 

@@ -1,6 +1,6 @@
 // `npm run bench:against -- <commit>` compares this tree with another one of this repository. Both run in turns of two
-// seconds on one machine, and the costs of a chat request for the router and PostgreSQL are measured. Figures are of
-// pairs of turns; a ratio above 1 means that this tree is more expensive. The other tree has its own packages, in
+// seconds on one machine, and the costs of a chat request for the router, PostgreSQL and both are measured. Figures are
+// of pairs of turns; a ratio above 1 means that this tree is more expensive. The other tree has its own packages, in
 // .tools/.
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -31,6 +31,7 @@ interface Tree {
 interface Turn {
   readonly router: number;
   readonly postgres: number;
+  readonly sum: number;
   readonly p50: number;
 }
 
@@ -80,11 +81,9 @@ async function startTree(name: string, root: string, simulatorUrl: string): Prom
       const { requests, failures, p50 } = await closedLoop(contestant.target, connections, seconds);
       if (failures > 0)
         throw new ToolError(`${failures} of ${requests + failures} requests to ${name} failed`);
-      return {
-        router: (cpuMicrosUnder(contestant.pid) - before[0]) / requests,
-        postgres: (cpuMicrosOfTree(postgres.pid) - before[1]) / requests,
-        p50,
-      };
+      const ofRouter = (cpuMicrosUnder(contestant.pid) - before[0]) / requests;
+      const ofPostgres = (cpuMicrosOfTree(postgres.pid) - before[1]) / requests;
+      return { router: ofRouter, postgres: ofPostgres, sum: ofRouter + ofPostgres, p50 };
     },
     async close() {
       await endChild(child);
@@ -104,18 +103,23 @@ async function compare(trees: readonly Tree[], connections: number): Promise<str
   const [other = [], ours = []] = trees.map(({ name }) => turns.get(name) ?? []);
   const rows = trees.map(({ name }) => ({ name, values: valuesAt(turns.get(name) ?? [], 0.5) }));
   const ratios = ours.map((turn, index) => {
-    const { router, postgres, p50 } = other[index] ?? turn;
-    return { router: turn.router / router, postgres: turn.postgres / postgres, p50: turn.p50 / p50 };
+    const { router, postgres, sum, p50 } = other[index] ?? turn;
+    return {
+      router: turn.router / router,
+      postgres: turn.postgres / postgres,
+      sum: turn.sum / sum,
+      p50: turn.p50 / p50,
+    };
   });
   for (const [name, at] of Object.entries({ "lower quartile": 0.25, median: 0.5, "upper quartile": 0.75 })) {
     rows.push({ name: `ratio, ${name}`, values: valuesAt(ratios, at) });
   }
-  const columns = ["router µs/req", "PG µs/req", "p50 ms"];
+  const columns = ["router µs/req", "PG µs/req", "sum µs/req", "p50 ms"];
   return table(`chat, not streamed, ${connections} connections, ${ROUNDS} pairs of turns`, columns, rows);
 }
 
 function valuesAt(turns: readonly Turn[], at: number): number[] {
-  return (["router", "postgres", "p50"] as const).map((name) =>
+  return (["router", "postgres", "sum", "p50"] as const).map((name) =>
     quantile(
       turns.map((turn) => turn[name]),
       at,

@@ -9,7 +9,11 @@ const IS_OPEN = `s.kind IN (2, 3, 4) AND NOT EXISTS (
        AND e.kind IN (5, 6, 7))`;
 
 const MOVE_STEPS = `UPDATE billing.step s SET deadline_at = least(deadline_at, ${NOW}) WHERE ${IS_OPEN}`;
-const MOVE_LIST = `UPDATE billing.open_hold SET deadline_at = ${NOW} WHERE deadline_at > ${NOW}`;
+/** As the follower computes it: a verification between an end and the follower's next round compares both. */
+const MOVE_LIST = `UPDATE billing.open_hold o SET deadline_at = h.deadline_at FROM (
+    SELECT bucket, account_id, coalesce(place_seq, seq) AS place_seq, max(deadline_at) AS deadline_at
+      FROM billing.step WHERE kind IN (2, 3, 4) GROUP BY 1, 2, 3) h
+  WHERE h.bucket = o.bucket AND h.account_id = o.account_id AND h.place_seq = o.place_seq AND o.deadline_at > h.deadline_at`;
 /** Open holds that the list does not show as overdue: a follower is about to list them. */
 const UNLISTED = `SELECT FROM billing.step s
   WHERE ${IS_OPEN} AND s.kind = 2 AND NOT EXISTS (
@@ -44,9 +48,9 @@ export async function letHoldsBeOverdue(db: Pool): Promise<void> {
       if ((error as { code?: string }).code !== UNIQUE_VIOLATION) throw error;
     }
   }
-  await db.query(MOVE_STEPS);
   await until(
     async () => {
+      await db.query(MOVE_STEPS);
       await db.query(MOVE_LIST);
       return (await db.query(UNLISTED)).rowCount === 0;
     },

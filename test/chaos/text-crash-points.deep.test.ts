@@ -177,6 +177,7 @@ async function crashAt(
   const answer = await ask(shape, key).catch(() => undefined);
   await until(() => dead, PATIENCE);
   await letHoldsBeOverdue(books);
+  expect((await billing.verifyLedger({})).differences).toEqual([]);
   expect(answer?.text).not.toBe(shape.text);
   disarm();
   upstream.script = shape.answer;

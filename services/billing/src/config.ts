@@ -1,12 +1,13 @@
 // What the billing module reads from the environment.
-import { postgresConfig, redisConfig } from "@gr/runtime";
+import { postgresConfig, processConfig, redisConfig } from "@gr/runtime";
 import { z } from "zod";
 import { MOST_DAYS } from "./text-log/text-log-store.ts";
 
 export const billingConfig = z.object({
   ...postgresConfig.shape,
-  // Manifests of clusters set it. Billing has no copy of windows in Redis at present.
   ...redisConfig.shape,
+  // Signs the copies of spend windows in Redis.
+  INTERNAL_AUTH_SECRET: processConfig.shape.INTERNAL_AUTH_SECRET,
   FREE_REQUESTS_PER_DAY: z.coerce
     .number()
     .int()

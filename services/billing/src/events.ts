@@ -21,6 +21,8 @@ export interface BillingEvents extends StepLedgerEvents {
   ledgerVerified(differences: readonly Difference[]): void;
   /** A caller was told that its credits cannot be read. */
   creditsUnreadable(accountId: string, error: unknown): void;
+  /** Copies of spend windows were written to Redis, or dropped. */
+  windowsCopied(outcome: "written" | "dropped", copies: number): void;
   /** @param settings of PostgreSQL with which it may lose confirmed commits; none when it may not. */
   mayForget(settings: readonly string[]): void;
 }
@@ -78,6 +80,13 @@ export function createBillingEvents(log: Logger, metrics: Registry, waiting: () 
     help: "Places that an account read within the last second refuses, without a statement",
     registers,
   });
+  const windowCopies = new Counter({
+    name: "billing_window_copies_total",
+    help: "Copies of spend windows for Redis, by outcome; dropped ones cost nothing but speed",
+    labelNames: ["outcome"],
+    registers,
+  });
+  for (const outcome of ["written", "dropped"]) windowCopies.inc({ outcome }, 0);
   const open = new Gauge({
     name: "billing_open_holds",
     help: "Holds that are open, by the service that placed them",
@@ -137,6 +146,7 @@ export function createBillingEvents(log: Logger, metrics: Registry, waiting: () 
       log.debug({ err: error }, "a batch begins anew");
     },
     refusedFromMemory: (places) => memoryRefusals.inc(places),
+    windowsCopied: (outcome, copies) => windowCopies.inc({ outcome }, copies),
     ledgerVerified: verificationEvents(log, registers),
     creditsUnreadable: (accountId, error) =>
       log.error({ accountId, err: error }, "credits could not be read"),

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { createReadyCheck, defineModule, openPool, requireSchema, startRounds } from "@gr/runtime";
 import { createActivity } from "./activity/activity.ts";
+import { budgetRpc } from "./budgets/budget-rpc.ts";
 import { billingConfig } from "./config.ts";
 import { createBillingEvents } from "./events.ts";
 import { billingReportRpc } from "./reports/report-rpc.ts";
@@ -11,6 +12,8 @@ import { createStepLedger } from "./step-ledger/step-ledger.ts";
 import { textLogRpc } from "./text-log/text-log-rpc.ts";
 import { createTextLogStore } from "./text-log/text-log-store.ts";
 import { unsafeSettings } from "./verify/database-health-store.ts";
+import { createWindowsCopy } from "./windows-copy/create-windows-copy.ts";
+import { ClockCheck } from "./writer/clock-check-store.ts";
 
 /** Milliseconds between two rounds of the followers. */
 const FOLLOW_EVERY_MS = 1_000;
@@ -33,7 +36,10 @@ export const billingModule = defineModule({
     const pool = await openPool(config, schema, log, metrics);
     const events = createBillingEvents(log, metrics, () => ledger.waiting());
     const freeLimit = config.FREE_REQUESTS_PER_DAY === 0 ? null : config.FREE_REQUESTS_PER_DAY;
-    const ledger = createStepLedger({ pool, clock, freeLimit, log, events });
+    const clockCheck = new ClockCheck({ clock, stopwatch: { now: () => performance.now() }, log });
+    const windows = await createWindowsCopy({ config, clock, log, events });
+    const copies = windows.budgets;
+    const ledger = createStepLedger({ pool, clock, freeLimit, log, events, clockCheck, copies });
     const { accounts, reports, holds } = ledger;
     const texts = createTextLogStore(pool, ledger.reader);
     const textDays = config.TEXT_LOG_DAYS;
@@ -59,13 +65,18 @@ export const billingModule = defineModule({
     return {
       rpc: [
         billingRpc({ ...ledger, events }),
+        budgetRpc(ledger.budgets),
         billingReportRpc({ reports, accounts }),
         textLogRpc(texts, textDays),
         activity.rpc,
       ],
       rest: { routes: [...billingRest({ accounts, events }).routes, activity.route] },
       start: async () => {
+        await windows.warmUp();
         events.mayForget(await unsafeSettings(pool));
+        repeat(LOOK_EVERY_MS, "the clock could not be compared with PostgreSQL's", () =>
+          clockCheck.compare(pool),
+        );
         repeat(FOLLOW_EVERY_MS, "committed steps could not be added to the sums", () => ledger.follow());
         repeat(SWEEP_EVERY_MS, "old claims could not be deleted", (stopping) => ledger.sweep(stopping));
         repeat(LOOK_EVERY_MS, "open holds could not be counted", async () =>
@@ -77,11 +88,13 @@ export const billingModule = defineModule({
       },
       ready: async () => {
         const answer = await answers();
-        return answer === true ? await hasTables() : answer;
+        if (answer !== true) return answer;
+        return clockCheck.problem ?? (await hasTables());
       },
       stop: async () => {
         await Promise.all(rounds.map((stop) => stop()));
         ledger.close();
+        windows.close();
         await pool.end();
       },
     };

@@ -12,10 +12,11 @@ import {
   PERIODS,
   responseFormatOf,
   usdOf,
+  uuidOf,
 } from "../option-values.ts";
 import { keyRecord, keyTable } from "../output/key-record.ts";
 import { report } from "../output/report.ts";
-import { ALLOW_MODELS, ALLOW_PROVIDERS, addUpdateKeyCommand } from "./update-key-command.ts";
+import { ALLOW_MODELS, ALLOW_PROVIDERS, addUpdateKeyCommand, BUDGET } from "./update-key-command.ts";
 
 const MINUTE_MS = 60_000n;
 
@@ -29,6 +30,7 @@ interface MintOptions {
   responseFormat?: string;
   allowModels?: string[];
   allowProviders?: string[];
+  budget?: string;
 }
 
 interface RevokeOptions {
@@ -89,10 +91,11 @@ function addMint(key: Command, runs: Runs): void {
     )
     .option("--allow-models <ids>", ALLOW_MODELS, namesOf)
     .option("--allow-providers <names>", ALLOW_PROVIDERS, namesOf)
+    .option("--budget <id>", BUDGET, uuidOf)
     .action(
       runs(async (router, options: MintOptions) => {
         const { account, name, management = false, spendLimit, period, expiresAt, responseFormat } = options;
-        const { allowModels, allowProviders } = options;
+        const { allowModels, allowProviders, budget } = options;
         const { key: minted, secret } = await router.keys().mintKey({
           accountId: account,
           name,
@@ -103,6 +106,7 @@ function addMint(key: Command, runs: Runs): void {
           ...(responseFormat === undefined ? {} : { defaultResponseFormat: responseFormat }),
           ...(allowModels === undefined ? {} : { allowedModels: { names: allowModels } }),
           ...(allowProviders === undefined ? {} : { allowedProviders: { names: allowProviders } }),
+          ...(budget === undefined ? {} : { budgetId: budget }),
         });
         if (minted === undefined) throw new Error("The keys service answered without a key.");
         const text = `Minted key ${minted.keyId}. Its secret is shown this once:\n\n  ${secret}\n`;

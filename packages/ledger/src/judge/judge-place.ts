@@ -1,7 +1,7 @@
 // Judge of a place: state of the budgets, then the Idempotency-Key, then the money. Dry runs ask the same questions and change
 // nothing.
 import type { Credits } from "@gr/money";
-import { type Account, findHold, freeUsedAt, type Hold } from "../account.ts";
+import { type Account, findHold, freeUsedAt, type Hold, MOST_OPEN_HOLDS } from "../account.ts";
 import type { Id } from "../id.ts";
 import type { Claim, Place } from "../operation.ts";
 import { DONE, type Outcome } from "../outcome.ts";
@@ -39,6 +39,7 @@ export function judgePlace(account: Account, place: Place, facts: Facts, terms: 
     if (claimed.owner !== undefined) return { outcome: replayOutcome(claimed.owner, levels, money) };
   }
   if (money !== undefined) return { outcome: money };
+  if (account.open.size >= MOST_OPEN_HOLDS) return { outcome: { code: "too_many_holds" } };
   if (credits === 0n && freeLimit !== null && freeUsedAt(account, now) >= freeLimit) {
     const day = Math.max(windowStart("day", now) ?? 0, account.freeDay);
     return { outcome: refused("free_limit_exceeded", account, { resetsAt: day + DAY_MS }) };

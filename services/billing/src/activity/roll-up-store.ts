@@ -11,15 +11,16 @@ const eachStep = (element: (step: number) => string) =>
   Array.from({ length: STEPS }, (_, index) => element(index + 1)).join(", ");
 /** The step of a duration, from 1; null for none. */
 const stepOf = (ms: string) => `1 + width_bucket(${ms}, '{${STEP_BEGINS.join(",")}}'::bigint[])`;
-const countSteps = (step: string) =>
-  `ARRAY[${eachStep((each) => `count(*) FILTER (WHERE ${step} = ${each})`)}]::integer[]`;
+/** The counts of groups, each of which has one step. */
+const countSteps = `ARRAY[${eachStep((each) => `coalesce(sum(g.requests) FILTER (WHERE g.step = ${each}), 0)`)}]::integer[]`;
 export const sumSteps = (column: string) => `ARRAY[${eachStep((each) => `sum(${column}[${each}])`)}]`;
 const addSteps = (column: string) =>
   `ARRAY[${eachStep((each) => `a.${column}[${each}] + excluded.${column}[${each}]`)}]`;
 
-/** Each request counts in its hour and in its day. */
+/** Each group of requests counts in its hour and in its day. Groups come first: a histogram costs its number of steps for each row. */
 const SPANS = "(VALUES (1::smallint), (24::smallint)) span (hours)";
-const BEGIN = `r.at - r.at % CASE span.hours WHEN 1 THEN ${HOUR_MS} ELSE ${DAY_MS} END`;
+const HOUR = `r.at - r.at % ${HOUR_MS}`;
+const BEGIN = `CASE span.hours WHEN 1 THEN g.hour ELSE g.hour - g.hour % ${DAY_MS} END`;
 
 /** Provider of the last attempt of a hold that ended without a cost. The search begins at the place, near which the hold ends. */
 const LAST_PROVIDER = `CASE WHEN s.attempt > 1 THEN (
@@ -27,22 +28,23 @@ const LAST_PROVIDER = `CASE WHEN s.attempt > 1 THEN (
      WHERE x.bucket = s.bucket AND x.account_id = s.account_id AND x.seq > s.place_seq AND x.seq < s.seq AND x.id = s.id
        AND x.kind = 4 AND x.provider IS NOT NULL ORDER BY x.seq DESC LIMIT 1) END`;
 
+/** Columns of activity of a step with the alias `s` and its place with the alias `p`. A place with a detail was admitted at another time than its step. */
+export const ACTIVITY_COLUMNS = `coalesce(s.billed_by, ${LAST_PROVIDER}, p.provider) AS provider,
+      CASE WHEN s.kind = 5 AND p.detail IS NULL THEN ${stepOf("s.at - p.at")} END AS step`;
+
 /**
- * Adds the ends of holds. A place with a detail was admitted at another time than its step. Outer joins: an end without its place or its budget is an error of a column, and no silent loss.
- * @param range predicate of the steps with the alias \`s\`
+ * Adds the ends of holds.
+ * @param steps relation with steps, their places, budgets and `ACTIVITY_COLUMNS`
  */
-export const addSteppedActivity = (range: string): string => `WITH r AS (
-    SELECT s.bucket, s.account_id, s.at, n.budget_id, p.model, p.service, coalesce(s.billed_by, ${LAST_PROVIDER}, p.provider) AS provider,
-      s.charge, s.kind = 5 AS is_charged, CASE WHEN s.kind = 5 AND p.detail IS NULL THEN ${stepOf("s.at - p.at")} END AS step
-    FROM step s
-    LEFT JOIN step p ON p.bucket = s.bucket AND p.account_id = s.account_id AND p.seq = s.place_seq
-    LEFT JOIN budget_number n ON n.bucket = s.bucket AND n.account_id = s.account_id AND n.budget = s.budget1
-   WHERE ${range} AND s.kind IN (5, 6, 7)
+export const addSteppedActivity = (steps: string): string => `, g AS (
+    SELECT r.bucket, r.account_id, ${HOUR} AS hour, r.budget_id, r.model, r.provider, r.service, r.step, count(*) AS requests,
+      count(*) FILTER (WHERE r.kind <> 5) AS errors, sum(r.charge) AS charge
+      FROM ${steps} r WHERE r.kind IN (5, 6, 7) GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
   )
   INSERT INTO activity AS a (bucket, account_id, hours, begins_at, budget_id, model, provider, service, requests, errors, charge, latency)
-  SELECT r.bucket, r.account_id, span.hours, ${BEGIN}, r.budget_id, r.model, r.provider, r.service,
-    count(*), count(*) FILTER (WHERE NOT r.is_charged), sum(r.charge), ${countSteps("r.step")}
-    FROM r, ${SPANS} GROUP BY 1, 2, 3, 4, 5, 6, 7, 8 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8
+  SELECT g.bucket, g.account_id, span.hours, ${BEGIN}, g.budget_id, g.model, g.provider, g.service,
+    sum(g.requests), sum(g.errors), sum(g.charge), ${countSteps}
+    FROM g, ${SPANS} GROUP BY 1, 2, 3, 4, 5, 6, 7, 8 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8
   ON CONFLICT (bucket, account_id, hours, begins_at, budget_id, model, provider, service) DO UPDATE
     SET requests = a.requests + excluded.requests, errors = a.errors + excluded.errors, charge = a.charge + excluded.charge,
       latency = ${addSteps("latency")}`;
@@ -59,11 +61,15 @@ export const addTextActivity = (lines: string): string => `, r AS (
       (extract(epoch FROM began_at) * 1000)::bigint + took_ms AS at, ${stepOf("first_byte_ms")} AS step,
       coalesce((usage ->> 'inputTokens')::bigint, 0) AS input, coalesce((usage ->> 'outputTokens')::bigint, 0) AS output
       FROM ${lines}
+  ), g AS (
+    SELECT r.account_id, ${HOUR} AS hour, r.spender_id, r.model, r.provider, r.step, count(*) AS requests, sum(r.input) AS input,
+      sum(r.output) AS output
+      FROM r GROUP BY 1, 2, 3, 4, 5, 6
   )
   INSERT INTO text_activity AS a (bucket, account_id, hours, begins_at, budget_id, model, provider, input_tokens, output_tokens, first_token)
-  SELECT get_byte(uuid_send(r.account_id), 15), r.account_id, span.hours, ${BEGIN}, r.spender_id, r.model, r.provider,
-    sum(r.input), sum(r.output), ${countSteps("r.step")}
-    FROM r, ${SPANS} GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5, 6, 7
+  SELECT get_byte(uuid_send(g.account_id), 15), g.account_id, span.hours, ${BEGIN}, g.spender_id, g.model, g.provider,
+    sum(g.input), sum(g.output), ${countSteps}
+    FROM g, ${SPANS} GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5, 6, 7
   ON CONFLICT (bucket, account_id, hours, begins_at, budget_id, model, provider) DO UPDATE
     SET input_tokens = a.input_tokens + excluded.input_tokens, output_tokens = a.output_tokens + excluded.output_tokens,
       first_token = ${addSteps("first_token")}`;

@@ -12,12 +12,10 @@ import {
   type Terms,
   takeBack,
 } from "@gr/ledger";
+import { MOST_CLOCK_ERROR_MS } from "../writer/clock-check-store.ts";
 import { type CachedAccount, noteStep } from "./cached-account.ts";
 import type { ChainOperation } from "./chain-operation.ts";
 import type { ClaimRow, KeptAnswerRow } from "./claim-store.ts";
-
-/** Milliseconds between the clock of a process that creates ids and the clock of PostgreSQL, at most. */
-const MOST_CLOCK_ERROR_MS = 600_000;
 
 /** Operation with its position in the batch. */
 export interface Asked {

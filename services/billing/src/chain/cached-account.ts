@@ -15,8 +15,10 @@ const BYTES = { account: 1_500, budget: 800, hold: 900, claim: 500 };
 
 export interface CachedAccount {
   readonly account: Account;
-  /** Number of the step after which the state was stored; 0 = never. */
+  /** Number of the step after which the state was stored, or refused by PostgreSQL; 0 = never. */
   storedSeq: number;
+  /** PostgreSQL refused the state. */
+  isRefused: boolean;
   /** Times at which memory last equalled the table; of a stopwatch, and of the clock. */
   confirmed: Confirmation;
   /** Numbers of the budgets that changed since the state was stored. */
@@ -43,7 +45,7 @@ export function newAccountCache(mostBytes: number): AccountCache {
 
 export function newCachedAccount(id: Id): CachedAccount {
   const memory = { account: newAccount(id), changed: new Set<number>(), claims: new Map() };
-  return { ...memory, storedSeq: 0, confirmed: NEVER, jumps: 0 };
+  return { ...memory, storedSeq: 0, isRefused: false, confirmed: NEVER, jumps: 0 };
 }
 
 const NEVER: Confirmation = { stopwatch: Number.NEGATIVE_INFINITY, clock: 0 };

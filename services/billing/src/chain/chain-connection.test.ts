@@ -1,6 +1,7 @@
 // Writers of the chain: each decision is about the stored state, each step is stored once, and memory is never ahead of the table.
 import { randomUUID } from "node:crypto";
 import type { Id } from "@gr/ledger";
+import type { Logger } from "@gr/runtime";
 import { DatabaseAddress, until } from "@gr/testing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { chainProblems, stepsOfHold } from "../test/chain/chain-checker-store.ts";
@@ -372,6 +373,40 @@ describe("memory", () => {
     expect(late).toBeGreaterThan(early);
     await rig.withClient((client) => storeState(client, old));
     expect(await state()).toBe(late);
+    expect(await chainProblems(rig.pool)).toEqual([]);
+  });
+
+  test("a state that PostgreSQL refuses delays no other one, and is logged once", async () => {
+    const [refused, another] = [await openWallet(10_000n), await openWallet(10_000n)];
+    const logged: unknown[] = [];
+    const log = { error: (facts: unknown) => logged.push(facts), warn: () => undefined } as unknown as Logger;
+    const writer = await rig.writer({ log, stepsBetweenStates: 10 });
+    const spend = async () => {
+      for (const wallet of [refused, another]) {
+        const holds = Array.from({ length: 5 }, () => place(wallet, 1n));
+        await writer.post(...holds, ...holds.map(({ holdId }) => capture(wallet, holdId, 1n)));
+      }
+    };
+    const stored = async () => {
+      const { rows } = await rig.pool.query<{ account_id: string }>(
+        "SELECT account_id FROM account_state WHERE account_id = ANY ($1)",
+        [[refused.accountId, another.accountId]],
+      );
+      return rows.map(({ account_id: accountId }) => accountId);
+    };
+    await rig.pool.query(
+      `ALTER TABLE account_state ADD CONSTRAINT refused CHECK (account_id <> '${refused.accountId}') NOT VALID`,
+    );
+    try {
+      for (let round = 0; round < 4; round += 1) await spend();
+      expect(await stored()).toEqual([another.accountId]);
+      expect(logged).toMatchObject([{ accountId: refused.accountId }]);
+    } finally {
+      await rig.pool.query("ALTER TABLE account_state DROP CONSTRAINT refused");
+    }
+    await spend();
+    await spend();
+    expect(await stored()).toEqual(expect.arrayContaining([refused.accountId, another.accountId]));
     expect(await chainProblems(rig.pool)).toEqual([]);
   });
 

@@ -4,7 +4,7 @@ import type { Account, Id, Step } from "@gr/ledger";
 import type { PoolClient } from "@gr/runtime";
 import { bucketOf } from "./bucket.ts";
 import { type CachedAccount, jump, newCachedAccount, replay } from "./cached-account.ts";
-import { budgetText, holdsText, readBudget, readHolds } from "./state-text.ts";
+import { addBudget, budgetText, holdsText, readBudget, readHolds } from "./state-text.ts";
 import { LONGEST_TAIL, readTails } from "./step-store.ts";
 
 /** Steps of an account between two of its stored states. */
@@ -118,7 +118,13 @@ export async function catchUpOrLose(
   return lost;
 }
 
-function isLatest({ seq, at, credited, debited, held }: Account, step: Step | undefined): boolean {
+/** Number, time and totals of the latest step of an account. */
+export type LatestStep = Pick<Step, "seq" | "at" | "credited" | "debited" | "held">;
+
+export function isLatest(
+  { seq, at, credited, debited, held }: Account,
+  step: LatestStep | undefined,
+): boolean {
   if (step?.seq !== seq || step.at !== at) return false;
   return step.credited === credited && step.debited === debited && step.held === held;
 }
@@ -200,9 +206,7 @@ function readState(row: StateWithBudgets): CachedAccount {
   account.carriedAt = Number(row.carried_at);
   for (const hold of readHolds(row.open_holds)) account.open.set(hold.id, hold);
   for (const text of row.budgets) {
-    const budget = readBudget(text);
-    account.budgets.push(budget);
-    account.budgetNumbers.set(budget.definition.id, budget.no);
+    addBudget(account, readBudget(text));
   }
   cached.storedSeq = account.seq;
   return cached;

@@ -1,12 +1,12 @@
 // Sums store owns the sums that reports read: usage by day, costs by day, activity, and the ids of numbered budgets. A follower adds
 // each committed step once.
-import { addSteppedActivity, CLEAR_ACTIVITY } from "../activity/roll-up-store.ts";
+import { ACTIVITY_COLUMNS, addSteppedActivity, CLEAR_ACTIVITY } from "../activity/roll-up-store.ts";
 import { EARLIER_UPSTREAM_MODEL } from "../before-steps/earlier-hold-store.ts";
 import { IN_RANGE, rangeValues } from "./cursor-store.ts";
 import type { StepClient, StepReader } from "./follower.ts";
 import type { StepRange } from "./step-range.ts";
 
-const DAY = "(to_timestamp(s.at / 1000) AT TIME ZONE 'UTC')::date";
+const DAY = "(to_timestamp(r.at / 1000) AT TIME ZONE 'UTC')::date";
 
 /** Each snapshot shows the first steps of an account without a gap, so budgets arrive in the order of their numbers. */
 const ADD_BUDGETS = `INSERT INTO budget_number (bucket, account_id, budget, budget_id)
@@ -17,24 +17,11 @@ const ADD_BUDGETS = `INSERT INTO budget_number (bucket, account_id, budget, budg
     FROM (SELECT s.bucket, s.account_id, s.id, min(s.seq) AS seq FROM step s WHERE ${IN_RANGE} AND s.kind = 14 GROUP BY 1, 2, 3) n
    WHERE NOT EXISTS (SELECT FROM budget_number k WHERE k.bucket = n.bucket AND k.account_id = n.account_id AND k.budget_id = n.id)`;
 
-/** Outer joins: a charge without its place or its budget is an error of a column, and no silent loss. */
-const ADD_USAGE = `INSERT INTO usage_by_day AS u (bucket, account_id, day, budget_id, model, provider, requests, charge, cost)
-  SELECT s.bucket, s.account_id, ${DAY}, n.budget_id, p.model, s.billed_by, count(*), sum(s.charge), sum(s.cost)
-    FROM step s
-    LEFT JOIN step p ON p.bucket = s.bucket AND p.account_id = s.account_id AND p.seq = s.place_seq
-    LEFT JOIN budget_number n ON n.bucket = s.bucket AND n.account_id = s.account_id AND n.budget = s.budget1
-   WHERE ${IN_RANGE} AND s.kind = 5
-   GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6
-  ON CONFLICT (bucket, account_id, day, budget_id, model, provider) DO UPDATE
-    SET requests = u.requests + excluded.requests, charge = u.charge + excluded.charge, cost = u.cost + excluded.cost`;
-
-const PLACED_MODEL = `(
-      SELECT CASE WHEN p.attempt = s.attempt THEN p.upstream_model ELSE '' END FROM step p
-       WHERE p.bucket = s.bucket AND p.account_id = s.account_id AND p.seq = s.place_seq)`;
+const PLACED_MODEL = "CASE WHEN p.attempt = s.attempt THEN p.upstream_model ELSE '' END";
 
 /**
  * Name of the model of the attempt in \`s\` at its provider: a place or a next attempt has named it. Empty if another attempt
- * followed. Both searches begin at the place, near which an attempt begins and ends. The place of a hold from before the chain names its
+ * followed. Searches begin at the place, near which an attempt begins and ends. The place of a hold from before the chain names its
  * attempt at that time.
  */
 const UPSTREAM_MODEL = `CASE
@@ -50,16 +37,32 @@ const UPSTREAM_MODEL = `CASE
          AND x.kind = 4 AND x.attempt = s.attempt ORDER BY x.seq LIMIT 1), ${PLACED_MODEL})
   END`;
 
-const ADD_COSTS = `INSERT INTO cost_by_day AS c (bucket, day, provider, upstream_model, cost, bookings, charged, lost)
-  SELECT s.bucket, ${DAY}, s.billed_by, ${UPSTREAM_MODEL}, sum(s.cost), count(*), sum(s.charge),
-         coalesce(sum(s.cost) FILTER (WHERE s.kind <> 5), 0)
-    FROM step s WHERE ${IN_RANGE} AND s.billed_by IS NOT NULL
-   GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
-  ON CONFLICT (bucket, day, provider, upstream_model) DO UPDATE
-    SET cost = c.cost + excluded.cost, bookings = c.bookings + excluded.bookings, charged = c.charged + excluded.charged,
-        lost = c.lost + excluded.lost`;
-
-const ADD_ACTIVITY = addSteppedActivity(IN_RANGE);
+/**
+ * One search for the place of each step serves all sums. Outer joins: a charge or an end without its place or its budget is an error of a
+ * column, and no silent loss.
+ */
+const ADD_SUMS = `WITH r AS MATERIALIZED (
+    SELECT s.bucket, s.account_id, s.at, s.kind, s.charge, s.cost, s.billed_by, n.budget_id, p.model, p.service, ${ACTIVITY_COLUMNS},
+      CASE WHEN s.billed_by IS NOT NULL THEN ${UPSTREAM_MODEL} END AS upstream_model
+    FROM step s
+    LEFT JOIN step p ON p.bucket = s.bucket AND p.account_id = s.account_id AND p.seq = s.place_seq
+    LEFT JOIN budget_number n ON n.bucket = s.bucket AND n.account_id = s.account_id AND n.budget = s.budget1
+   WHERE ${IN_RANGE} AND (s.kind IN (5, 6, 7) OR s.billed_by IS NOT NULL)
+  ), usage AS (
+    INSERT INTO usage_by_day AS u (bucket, account_id, day, budget_id, model, provider, requests, charge, cost)
+    SELECT r.bucket, r.account_id, ${DAY}, r.budget_id, r.model, r.billed_by, count(*), sum(r.charge), sum(r.cost)
+      FROM r WHERE r.kind = 5 GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6
+    ON CONFLICT (bucket, account_id, day, budget_id, model, provider) DO UPDATE
+      SET requests = u.requests + excluded.requests, charge = u.charge + excluded.charge, cost = u.cost + excluded.cost
+  ), costs AS (
+    INSERT INTO cost_by_day AS c (bucket, day, provider, upstream_model, cost, bookings, charged, lost)
+    SELECT r.bucket, ${DAY}, r.billed_by, r.upstream_model, sum(r.cost), count(*), sum(r.charge),
+           coalesce(sum(r.cost) FILTER (WHERE r.kind <> 5), 0)
+      FROM r WHERE r.billed_by IS NOT NULL GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
+    ON CONFLICT (bucket, day, provider, upstream_model) DO UPDATE
+      SET cost = c.cost + excluded.cost, bookings = c.bookings + excluded.bookings, charged = c.charged + excluded.charged,
+          lost = c.lost + excluded.lost
+  )${addSteppedActivity("r")}`;
 
 const TABLES = ["budget_number", "usage_by_day", "cost_by_day"];
 
@@ -68,9 +71,7 @@ export const sumsReader: StepReader = {
   apply: async (client: StepClient, buckets: readonly number[], range: StepRange) => {
     const values = rangeValues(buckets, range);
     await client.query(ADD_BUDGETS, values);
-    await client.query(ADD_USAGE, values);
-    await client.query(ADD_COSTS, values);
-    await client.query(ADD_ACTIVITY, values);
+    await client.query(ADD_SUMS, values);
   },
   clear: async (client, buckets) => {
     for (const table of TABLES) {

@@ -3,7 +3,8 @@ import { CLAIM_LIFETIME_MS, type Id, type Outcome } from "@gr/ledger";
 import type { Clock, Logger, Pool } from "@gr/runtime";
 import type { AccountStore, AdjustmentStore } from "../accounts/accounts.ts";
 import { sweepEarlierAnswers } from "../before-steps/earlier-answer-store.ts";
-import { ChainConnection, type ChainOptions } from "../chain/chain-connection.ts";
+import { type BudgetStore, createBudgets } from "../budgets/budgets.ts";
+import { ChainConnection, type ChainOptions, type KnownCopies } from "../chain/chain-connection.ts";
 import type { ChainOperation } from "../chain/chain-operation.ts";
 import type { AnswerStore, AnswerToKeep, CheckSpender, ClaimingSpender } from "../claims/claims.ts";
 import { sweepClaims } from "../follower/claim-sweep-store.ts";
@@ -20,6 +21,7 @@ import type { ReportStore } from "../reports/report.ts";
 import { invalid } from "../rpc/field-rules.ts";
 import { verifyChains } from "../verify/chain-invariants-store.ts";
 import type { LedgerReport } from "../verify/ledger-report.ts";
+import type { ClockCheck } from "../writer/clock-check-store.ts";
 import { LedgerWriter } from "../writer/ledger-writer.ts";
 import type { Operation } from "../writer/operation.ts";
 import type { OperationWriter, Posted } from "../writer/posted.ts";
@@ -33,6 +35,10 @@ export interface StepLedgerOptions {
   readonly freeLimit: number | null;
   readonly log: Logger;
   readonly events: StepLedgerEvents;
+  /** Refuses operations while the clock is wrong; absent: every clock is right. */
+  readonly clockCheck?: ClockCheck;
+  /** Absent: each account is read before its first answer. */
+  readonly copies?: KnownCopies;
   /** Opens the connection of the writer; a `ChainConnection` if absent. */
   readonly connect?: (options: ChainOptions) => Pick<ChainConnection, "post" | "close">;
   /** Milliseconds that never run back; those of this process if absent. */
@@ -55,6 +61,7 @@ export interface StepLedger {
   readonly answers: AnswerStore;
   readonly judgeClaim: (claiming: ClaimingSpender) => Promise<Posted>;
   readonly checkSpender: CheckSpender;
+  readonly budgets: BudgetStore;
   readonly holds: HoldStore;
   readonly reports: ReportStore;
   /** The answers about single accounts. */
@@ -70,11 +77,21 @@ export interface StepLedger {
 }
 
 export function createStepLedger(options: StepLedgerOptions): StepLedger {
-  const { pool, clock, freeLimit, log, events, stopwatch, wait } = options;
+  const { pool, clock, freeLimit, log, events, clockCheck, copies, stopwatch, wait } = options;
   const { connect = (chainOptions) => new ChainConnection(chainOptions) } = options;
   const { triedAgain: lostRace, refusedFromMemory } = events;
   const time = { ...(stopwatch && { stopwatch }), ...(wait && { wait }) };
-  const connection = connect({ pool, clock, freeLimit, log, lostRace, refusedFromMemory, ...time });
+  const checked = { ...(clockCheck && { clockCheck }), ...(copies && { copies }) };
+  const connection = connect({
+    pool,
+    clock,
+    freeLimit,
+    log,
+    lostRace,
+    refusedFromMemory,
+    ...checked,
+    ...time,
+  });
   const batches = new LedgerWriter<ChainOperation, Outcome>(connection, events);
   const post = (operations: readonly ChainOperation[], signal?: AbortSignal) =>
     batches.post(operations, signal);
@@ -98,7 +115,8 @@ export function createStepLedger(options: StepLedgerOptions): StepLedger {
       const claimKey = key?.toString("hex");
       return postedOf(await dryRuns.checkSpender({ accountId, budgetId, claimKey, credits }));
     },
-    holds: createHoldReads({ pool, clock, accounts, openHolds, post }),
+    budgets: createBudgets({ accounts, clock, post }),
+    holds: createHoldReads({ pool, clock, accounts, openHolds, post, log }),
     reports: createReportReads({ pool, accounts, sums }),
     reader: accounts,
     waiting: () => batches.waiting,

@@ -94,6 +94,9 @@ const TEXT_SERVICE = "text-proxy";
 const STORED = `id, account_id, spender_id, model, api, stream, began_at, took_ms, first_byte_ms, finish_reason, user_tag, usage,
     attempts, error_reason, error_message`;
 
+/** Columns that the sums read. */
+const COUNTED = "account_id, spender_id, model, began_at, took_ms, first_byte_ms, usage, attempts";
+
 /** Sums have each line once. Without a stored line, a repeated call counts once more. */
 const WRITE = `WITH unhurried AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)), line AS (
     SELECT line.*, coalesce(own.days, $1) > 0 AS is_stored FROM unhurried, unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[],
@@ -101,9 +104,11 @@ const WRITE = `WITH unhurried AS MATERIALIZED (SELECT set_config('synchronous_co
         $14::json[], $15::text[], $16::text[]) AS line (${STORED})
       LEFT JOIN text_retention own USING (account_id)
   ), stored AS (
-    INSERT INTO text_request (${STORED}) SELECT ${STORED} FROM line WHERE is_stored ON CONFLICT (id) DO NOTHING RETURNING id
+    INSERT INTO text_request (${STORED}) SELECT ${STORED} FROM line WHERE is_stored ON CONFLICT (id) DO NOTHING RETURNING ${COUNTED}
   ), counted AS (
-    SELECT DISTINCT ON (id) * FROM line WHERE NOT is_stored OR id IN (SELECT id FROM stored)
+    SELECT * FROM stored
+    UNION ALL
+    (SELECT DISTINCT ON (id) ${COUNTED} FROM line WHERE NOT is_stored)
   )${addTextActivity("counted")}`;
 
 const LINE = `t.api, t.stream, t.began_at, t.took_ms, t.first_byte_ms, t.finish_reason, t.user_tag, t.usage, t.attempts,

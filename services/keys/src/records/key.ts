@@ -37,6 +37,8 @@ export interface ApiKey {
   readonly allowedModels: readonly string[] | null;
   /** Names of providers; null = all providers. */
   readonly allowedProviders: readonly string[] | null;
+  /** Budget above the key, in billing; null = none. Once set it never changes. */
+  readonly budgetId: string | null;
   /** The secret before the last rotation; null = none. */
   readonly former: FormerSecret | null;
   /** Counts the changes that were begun, its minting included, also those that failed half-way. */

@@ -100,7 +100,7 @@ const listRoute = ({ deliveries }: DeliveryRouteDeps, view: DeliveryView) =>
     handle: async ({ query, caller }) => {
       const { limit = USUAL_PAGE, after, status } = query;
       const owner = view.ownerOf(caller, query);
-      const before = after === undefined ? undefined : await findDelivery(deliveries, owner, after);
+      const before = after === undefined ? undefined : (await findDelivery(deliveries, owner, after)).id;
       const { entries, hasMore } = pageOf(await deliveries.list(owner, status, before, limit + 1), limit);
       const data = entries.map(answerOf);
       return {

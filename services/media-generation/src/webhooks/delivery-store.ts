@@ -30,10 +30,11 @@ export interface DeliveryStore {
   ): Promise<void>;
   /** Ends the lease of an attempt that was interrupted. */
   release(id: string, now: number): Promise<void>;
+  /** Returns the latest first. @param before id of a delivery; the page begins after it. Its time in a `Date` is too coarse for this */
   list(
     owner: DeliveryOwner,
     state: DeliveryState | undefined,
-    before: Pick<Delivery, "id" | "createdAt"> | undefined,
+    before: string | undefined,
     limit: number,
   ): Promise<Delivery[]>;
   find(owner: DeliveryOwner, id: string): Promise<Delivery | undefined>;
@@ -138,16 +139,9 @@ export function createDeliveryStore(pool: Pool): DeliveryStore {
       select(
         `SELECT ${COLUMNS} FROM webhook_delivery WHERE account_id = $1 AND ($2::text IS NULL OR key_id = $2)
            AND ($3::text IS NULL OR state = $3)
-           AND ($4::timestamptz IS NULL OR (created_at, id) < ($4, $5::uuid))
-         ORDER BY created_at DESC, id DESC LIMIT $6`,
-        [
-          accountId,
-          keyId ?? null,
-          state ?? null,
-          before === undefined ? null : new Date(before.createdAt),
-          before?.id ?? null,
-          limit,
-        ],
+           AND ($4::uuid IS NULL OR (created_at, id) < (SELECT created_at, id FROM webhook_delivery WHERE id = $4))
+         ORDER BY created_at DESC, id DESC LIMIT $5`,
+        [accountId, keyId ?? null, state ?? null, before ?? null, limit],
       ),
     find: async ({ accountId, keyId }, id) => {
       const text = `SELECT ${COLUMNS} FROM webhook_delivery WHERE id = $1 AND account_id = $2

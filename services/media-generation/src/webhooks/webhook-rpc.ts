@@ -127,7 +127,7 @@ export function webhookRpc({ deliveries, receivers, callbacks, clock }: WebhookC
         limit: limit || undefined,
       });
       const owner = { accountId: fields.account_id, keyId: fields.key_id || undefined };
-      const before = after === "" ? undefined : await findDelivery(deliveries, owner, after);
+      const before = after === "" ? undefined : (await findDelivery(deliveries, owner, after)).id;
       const wanted = DELIVERY_STATES.find((each) => STATE[each] === fields.state);
       const most = fields.limit ?? USUAL_PAGE;
       const { entries, hasMore } = pageOf(await deliveries.list(owner, wanted, before, most + 1), most);

@@ -361,12 +361,15 @@ describe("the log", () => {
         data: {},
       };
       await deliveries.add(event);
+      // Within one millisecond, which is the resolution of a Date.
+      await db.query("UPDATE webhook_delivery SET created_at = $2 WHERE id = $1", [
+        id,
+        `2026-01-01T00:00:00.00000${n + 1}Z`,
+      ]);
       ids.unshift(id);
     }
-    const listed = async (keyId?: string, before?: string) => {
-      const cursor = before === undefined ? undefined : await find(before);
-      return (await deliveries.list({ accountId: account, keyId }, undefined, cursor, 2)).map(({ id }) => id);
-    };
+    const listed = async (keyId?: string, before?: string) =>
+      (await deliveries.list({ accountId: account, keyId }, undefined, before, 2)).map(({ id }) => id);
     expect(await listed()).toEqual(ids.slice(0, 2));
     expect(await listed(undefined, ids[1])).toEqual(ids.slice(2));
     expect(await listed("k1")).toEqual([ids[1]]);

@@ -1,0 +1,109 @@
+// Used-up budgets own the copies by which this process refuses places of accounts that it does not have in memory. A refusal needs the
+// ledger's own decision on the copy, and PostgreSQL's word of the last second that no newer step exists. A copy admits nothing.
+import type { Account, Id, Step, Terms } from "@gr/ledger";
+import type { Clock, PoolClient } from "@gr/runtime";
+import { LRUCache } from "lru-cache";
+import { AccountWork, type Asked } from "../chain/account-work.ts";
+import { type CachedAccount, newCachedAccount } from "../chain/cached-account.ts";
+import type { KnownCopies } from "../chain/chain-connection.ts";
+import { isLatest } from "../chain/state-store.ts";
+import { readLatestSteps } from "./latest-step-store.ts";
+import { copyOf, isUsedUp, lowestBudgets, type WindowCopy } from "./window-copy.ts";
+
+/** Accounts with copies, at most. The account that was used least recently is deleted first. */
+const MOST_ACCOUNTS = 10_000;
+/** Copies of one account, at most: the budgets that were used up by its latest step. */
+const MOST_OF_ACCOUNT = 8;
+/** Time for which a confirmed copy refuses without a statement. */
+const CONFIRMED_FOR_MS = 1_000;
+
+export interface UsedUpBudgetsOptions {
+  readonly clock: Clock;
+  /** Milliseconds that never run back. */
+  readonly stopwatch: Clock;
+  /** Receives each copy of a commit. */
+  readonly sendCopy?: (copy: WindowCopy, isUsedUp: boolean) => void;
+}
+
+/** Copies of one account after one of its steps, by lowest budget. */
+interface Copies {
+  readonly seq: number;
+  readonly byBudget: Map<Id, CachedAccount>;
+}
+
+export class UsedUpBudgets implements KnownCopies {
+  readonly #options: UsedUpBudgetsOptions;
+  readonly #accounts = new LRUCache<Id, Copies>({ max: MOST_ACCOUNTS });
+
+  constructor(options: UsedUpBudgetsOptions) {
+    this.#options = options;
+  }
+
+  /** Adds a copy, unless one of a later step is known. */
+  add({ account, budgetId }: WindowCopy): void {
+    const { id, seq, at } = account;
+    const known = this.#accounts.get(id);
+    if (known !== undefined && known.seq > seq) return;
+    const byBudget = known?.seq === seq ? known.byBudget : new Map<Id, CachedAccount>();
+    // A hold that is younger than the latest step is none of the stored ones.
+    const confirmed = { stopwatch: Number.NEGATIVE_INFINITY, clock: at };
+    if (byBudget.size < MOST_OF_ACCOUNT)
+      byBudget.set(budgetId, { ...newCachedAccount(id), account, confirmed });
+    this.#accounts.set(id, { seq, byBudget });
+  }
+
+  noteStored(account: Account, steps: readonly Step[]): void {
+    const { clock, sendCopy } = this.#options;
+    // Copies of an earlier step refuse nothing any more.
+    this.#accounts.delete(account.id);
+    for (const budgetId of lowestBudgets(account, steps)) {
+      const isFull = isUsedUp({ account, budgetId }, clock.now());
+      if (!isFull && sendCopy === undefined) continue;
+      const copy = copyOf(account, budgetId);
+      if (isFull) this.add(copy);
+      sendCopy?.(copy, isFull);
+    }
+  }
+
+  async refuse(client: PoolClient, asked: readonly Asked[], terms: Terms): Promise<AccountWork[]> {
+    if (this.#accounts.size === 0) return [];
+    const byAccount = Map.groupBy(asked, ({ operation }) => operation.accountId);
+    const works = Array.from(byAccount, ([id, own]) => this.#hopelessWorks(id, own, terms)).flat();
+    await this.#confirm(client, works);
+    return works.filter(({ account }) => this.#accounts.has(account.id));
+  }
+
+  /** @returns none unless copies refuse all operations of the account */
+  #hopelessWorks(accountId: Id, asked: readonly Asked[], terms: Terms): AccountWork[] {
+    const copies = this.#accounts.get(accountId);
+    const works: AccountWork[] = [];
+    const byBudget = Map.groupBy(asked, ({ operation }) =>
+      "budgetId" in operation ? operation.budgetId : undefined,
+    );
+    for (const [budgetId, own] of byBudget) {
+      const cached = budgetId === undefined ? undefined : copies?.byBudget.get(budgetId);
+      if (cached === undefined) return [];
+      const work = new AccountWork(cached);
+      work.asked.push(...own);
+      const isHopeless = work.decide(terms).length === 0 && work.isHopeless();
+      if (!isHopeless) {
+        work.undo();
+        return [];
+      }
+      works.push(work);
+    }
+    return works;
+  }
+
+  /** Deletes the copies of accounts with a newer step. */
+  async #confirm(client: PoolClient, works: readonly AccountWork[]): Promise<void> {
+    const now = this.#options.stopwatch.now();
+    const due = works.filter(({ cached }) => now - cached.confirmed.stopwatch >= CONFIRMED_FOR_MS);
+    const latest = await readLatestSteps(client, [...new Set(due.map(({ account }) => account.id))]);
+    for (const { account, cached } of due) {
+      if (isLatest(account, latest.get(account.id)))
+        cached.confirmed = { ...cached.confirmed, stopwatch: now };
+      else this.#accounts.delete(account.id);
+    }
+  }
+}
