@@ -592,4 +592,29 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
       });
     });
   });
+
+  test("a key saves prompts and answers once it is told to, for members, and they are deleted here", async () => {
+    const { key, secret } = (await owner.post(of("keys"), { name: "k", saves_texts: true })).body;
+    expect(key.saves_texts).toBe(true);
+    const ask = async () => {
+      const body = { model: "sandbox/chat", messages: [{ role: "user", content: "a kite" }] };
+      const answer = await call(router, "POST", "/v1/compat/chat/completions", { key: secret, body });
+      return answer.headers.get("x-request-id") ?? "";
+    };
+    const [first, second] = [await ask(), await ask()];
+    const read = async (id: string) => (await owner.get(of(`requests/${id}/text`))).body.text;
+    await until(async () => (await read(second)) !== null, { timeoutMs: 60_000 });
+    expect((await read(first)).prompt.messages[0].content).toBe("a kite");
+    const { body: use } = await owner.get(of("saved-texts"));
+    expect(use).toMatchObject({ days: 30, entries: 2, most_bytes: 256 * 1024 * 1024 });
+    const remove = async (path: string) => (await owner.ask("DELETE", of(path))).body;
+    expect(await remove(`requests/${first}/text`)).toEqual({ deleted: 1 });
+    expect([await read(first), (await read(second)).id]).toEqual([null, second]);
+    expect(await remove(`keys/${key.id}/saved-texts`)).toEqual({ deleted: 1 });
+    expect(await remove("saved-texts")).toEqual({ deleted: 0 });
+    const [entry] = (await owner.get(of("audit?limit=1"))).body.data;
+    expect(entry).toMatchObject({ action: "saved_texts.deleted", detail: { deleted: "0" } });
+    const change = { body: { saves_texts: false } };
+    expect((await owner.ask("PATCH", of(`keys/${key.id}`), change)).body.saves_texts).toBe(false);
+  });
 });

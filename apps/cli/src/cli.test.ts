@@ -88,6 +88,17 @@ describe("keys", () => {
     }
   });
 
+  test("save texts only if this is named, until it is taken back", async () => {
+    const account = await newAccount();
+    const mint = ["key", "mint", "--account", account, "--name", "CI"];
+    expect((await router.json(...mint)).saves_texts).toBe(false);
+    const { id, saves_texts: saves } = await router.json(...mint, "--save-texts");
+    const update = ["key", "update", "--account", account, "--id", id];
+    const renamed = await router.json(...update, "--name", "other");
+    const { saves_texts: removed } = await router.json(...update, "--no-save-texts");
+    expect([saves, renamed.saves_texts, removed]).toEqual([true, true, false]);
+  });
+
   test("of the management kind can be minted here", async () => {
     const account = await newAccount();
     const { out } = await router.cli("key", "mint", "--account", account, "--name", "m", "--management");

@@ -5,6 +5,7 @@ import type { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import type { KeysService } from "@gr/proto/keys";
 import type { MediaGenerationService } from "@gr/proto/media";
 import type { RouteHealthService } from "@gr/proto/routes";
+import type { SavedTextService } from "@gr/proto/saved-texts";
 import type { WebhookService } from "@gr/proto/webhooks";
 import type { Clock, ServiceClient } from "@gr/runtime";
 import type { KeyMembers } from "./activity/key-members.ts";
@@ -45,6 +46,7 @@ export interface ConsoleDeps {
   readonly billing: ServiceClient<typeof BillingService>;
   readonly reports: ServiceClient<typeof BillingReportService>;
   readonly activity: ServiceClient<typeof ActivityService>;
+  readonly savedTexts: ServiceClient<typeof SavedTextService>;
   readonly keyMembers: KeyMembers;
   readonly media: ServiceClient<typeof MediaGenerationService>;
   readonly catalog: ServiceClient<typeof CatalogService>;

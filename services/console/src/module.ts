@@ -6,6 +6,7 @@ import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import { KeysService } from "@gr/proto/keys";
 import { MediaGenerationService } from "@gr/proto/media";
 import { RouteHealthService } from "@gr/proto/routes";
+import { SavedTextService } from "@gr/proto/saved-texts";
 import { WebhookService } from "@gr/proto/webhooks";
 import { createReadyCheck, defineModule, openPool, startRounds } from "@gr/runtime";
 import { createKeyMemberStore } from "./activity/key-member-store.ts";
@@ -89,6 +90,7 @@ export const consoleModule = defineModule({
     const keys = dial("keys", KeysService);
     const media = dial("media-generation", MediaGenerationService);
     const texts = dial("billing", TextLogService);
+    const savedTexts = dial("billing", SavedTextService);
     const webhooks = dial("media-generation", WebhookService);
     const attempts = createAttempts(store, clock);
     const alerts = createAlertStore(pool);
@@ -116,6 +118,7 @@ export const consoleModule = defineModule({
       billing,
       reports,
       activity,
+      savedTexts,
       keyMembers: createKeyMembers({ activity, store: createKeyMemberStore(pool), events }),
       media,
       catalog,
