@@ -4,6 +4,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ServiceError } from "@gr/proto";
 import {
   BillingService,
+  BudgetLevel,
   type JudgeClaimRequest,
   type KeepAnswerRequest,
   type Operation,
@@ -211,6 +212,38 @@ describe("place is refused", () => {
       "spend_limit_in_flight",
       /still running/,
     ],
+    ...(["account", "member", "customer"] as const).flatMap((name) => {
+      const budget = { budgetLevel: BudgetLevel[name.toUpperCase() as "MEMBER"], resetsAt: limit.resetsAt };
+      const above = `The limit of the ${name}'s budget above this key`;
+      const [exceeded, closed] = [OutcomeCode.SPEND_LIMIT_EXCEEDED, OutcomeCode.BUDGET_CLOSED];
+      const expiresAt = limit.resetsAt;
+      return [
+        [
+          `by the limit of the ${name}, without its amount`,
+          { code: exceeded, period: SpendPeriod.DAY, ...budget },
+          "spend_limit_exceeded",
+          new RegExp(`^${above} does not allow this request. It resets at 2026-11-21T00:00:00.000Z.$`),
+        ],
+        [
+          `by the limit of the ${name} that running requests hold`,
+          { code: exceeded, inFlight: true, ...budget },
+          "spend_limit_in_flight",
+          new RegExp(`^${above} is reserved by requests that are still running`),
+        ],
+        [
+          `by the closed budget of the ${name}`,
+          { code: closed, ...budget },
+          "budget_closed",
+          new RegExp(`^The ${name}'s budget above this key is closed`),
+        ],
+        [
+          `by the expired budget of the ${name}, with the time`,
+          { code: closed, ...budget, expiresAt },
+          "budget_closed",
+          new RegExp(`^The ${name}'s budget above this key expired at 2026-11-21T00:00:00.000Z`),
+        ],
+      ] satisfies [string, Outcome, string, RegExp][];
+    }),
     [
       "to an expired key, with the time",
       { code: OutcomeCode.SPENDER_EXPIRED, expiresAt: BigInt(Date.UTC(2026, 0, 1)) },
@@ -270,6 +303,16 @@ describe("place is refused", () => {
     const mine = { accountId: "account", spenderId: "spender" };
     expect(await errorOf(billing.maySpend(mine))).toMatchObject({ reason, message: error.message });
   });
+
+  test.each([OutcomeCode.SPEND_LIMIT_EXCEEDED, OutcomeCode.BUDGET_CLOSED])(
+    "by a budget above the key with outcome %s, and so is the growth of a hold: param names the budget",
+    async (code) => {
+      refuseWith({ code, budgetLevel: BudgetLevel.CUSTOMER });
+      expect((await errorOf(billing.place(request("a")))).param).toBe("budget");
+      const extend = { ...named("a"), credits: 2n, deadlineAt: 1 };
+      expect(await billing.extend(extend)).toMatchObject({ kind: "refused", error: { param: "budget" } });
+    },
+  );
 
   test("with when to come back, where coming back helps", async () => {
     refuseWith({ code: OutcomeCode.CLAIM_IN_PROGRESS });

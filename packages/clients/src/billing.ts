@@ -7,6 +7,7 @@ import { type Credits, formatCredits, type PicoUsd } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import {
   type BillingService,
+  BudgetLevel,
   type OperationSchema,
   type Outcome,
   OutcomeCode,
@@ -37,6 +38,7 @@ const EXTENDED: ReadonlySet<OutcomeCode> = new Set([
   OutcomeCode.SPEND_LIMIT_EXCEEDED,
   OutcomeCode.SPENDER_INACTIVE,
   OutcomeCode.SPENDER_EXPIRED,
+  OutcomeCode.BUDGET_CLOSED,
 ]);
 
 /** Claim of an Idempotency-Key, as two digests: of the key, and of its request. */
@@ -153,7 +155,7 @@ export interface Billing {
    * Reserves credits before anything is sent upstream.
    * @returns the reserved credits; or the id of a charged request that owns the claim. Then nothing was reserved,
    * nothing may be sent upstream, and the earlier answer must be sent again.
-   * @throws ServiceError insufficient_credits, spend_limit_exceeded, credits_in_flight, spend_limit_in_flight,
+   * @throws ServiceError insufficient_credits, spend_limit_exceeded, credits_in_flight, spend_limit_in_flight, budget_closed,
    * free_limit_exceeded, rate_limit_exceeded, invalid_api_key, account_suspended, api_key_expired. Because of the claim:
    * idempotency_in_progress, idempotency_mismatch. If the existence of the hold is uncertain: billing_unavailable.
    */
@@ -383,6 +385,8 @@ function refusal(outcome: Outcome, now: number): ServiceError {
           );
     case OutcomeCode.SPEND_LIMIT_EXCEEDED:
       return spendLimit(outcome);
+    case OutcomeCode.BUDGET_CLOSED:
+      return budgetClosed(outcome);
     case OutcomeCode.SPENDER_EXPIRED:
       return expiredKey("API key", Number(outcome.expiresAt));
     case OutcomeCode.SPENDER_INACTIVE:
@@ -420,22 +424,43 @@ function refusal(outcome: Outcome, now: number): ServiceError {
 function freeLimit({ resetsAt }: Outcome, now: number): ServiceError {
   const message =
     "This account has reached the daily limit of requests to free models. " +
-    `Further requests are possible from ${new Date(Number(resetsAt)).toISOString()}.`;
+    `Further requests are possible from ${isoTime(resetsAt)}.`;
   const retryAfterMs = Math.max(0, Number(resetsAt) - now);
   return new ServiceError("free_limit_exceeded", message, { retryAfterMs });
 }
 
+/** Words for a budget above the key: neither its name nor its amount is for the owner of the key. */
+const BUDGETS: Readonly<Record<number, string>> = {
+  [BudgetLevel.ACCOUNT]: "account's budget",
+  [BudgetLevel.MEMBER]: "member's budget",
+  [BudgetLevel.CUSTOMER]: "customer's budget",
+  [BudgetLevel.KEY]: "key's budget",
+  [BudgetLevel.JOB]: "job's budget",
+};
+
+function budgetClosed({ budgetLevel, expiresAt }: Outcome): ServiceError {
+  const state = expiresAt === 0n ? "is closed" : `expired at ${isoTime(expiresAt)}`;
+  const message = `The ${BUDGETS[budgetLevel] ?? "budget"} above this key ${state}, so this request was not started.`;
+  return new ServiceError("budget_closed", message, { param: "budget" });
+}
+
 function spendLimit(outcome: Outcome): ServiceError {
-  const limit = `This key's spend limit of ${formatCredits(outcome.capCredits)} USD${periodWord(outcome.period)}`;
+  const { budgetLevel, capCredits, period, resetsAt } = outcome;
+  const isOwn = budgetLevel === BudgetLevel.UNSPECIFIED;
+  const limit = isOwn
+    ? `This key's spend limit of ${formatCredits(capCredits)} USD${periodWord(period)}`
+    : `The limit of the ${BUDGETS[budgetLevel] ?? "budget"} above this key`;
+  const about = isOwn ? {} : { param: "budget" };
   if (outcome.inFlight) {
     const message = `${limit} is reserved by requests that are still running; try again when they have finished.`;
-    return new ServiceError("spend_limit_in_flight", message, { retryAfterMs: IN_FLIGHT_RETRY_MS });
+    return new ServiceError("spend_limit_in_flight", message, { ...about, retryAfterMs: IN_FLIGHT_RETRY_MS });
   }
-  const resets =
-    outcome.resetsAt === 0n
-      ? "It does not reset."
-      : `It resets at ${new Date(Number(outcome.resetsAt)).toISOString()}.`;
-  return new ServiceError("spend_limit_exceeded", `${limit} does not allow this request. ${resets}`);
+  const resets = resetsAt === 0n ? "It does not reset." : `It resets at ${isoTime(resetsAt)}.`;
+  return new ServiceError("spend_limit_exceeded", `${limit} does not allow this request. ${resets}`, about);
+}
+
+function isoTime(unixMs: bigint): string {
+  return new Date(Number(unixMs)).toISOString();
 }
 
 function periodWord(period: SpendPeriod): string {

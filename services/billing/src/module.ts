@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { createReadyCheck, defineModule, openPool, requireSchema, startRounds } from "@gr/runtime";
 import { createActivity } from "./activity/activity.ts";
+import { budgetRpc } from "./budgets/budget-rpc.ts";
 import { billingConfig } from "./config.ts";
 import { createBillingEvents } from "./events.ts";
 import { billingReportRpc } from "./reports/report-rpc.ts";
@@ -70,6 +71,7 @@ export const billingModule = defineModule({
     return {
       rpc: [
         billingRpc({ ...ledger, events }),
+        budgetRpc(ledger.budgets),
         billingReportRpc({ reports, accounts }),
         textLogRpc(texts, textDays),
         savedTextRpc(savedTexts, savedBytes, events.textsNotSaved),

@@ -11,3 +11,4 @@ export { prepareForFlushes, type RowTypes, writeFlush } from "./chain/step-store
 export { billingRpc } from "./rpc/rpc.ts";
 export { createStepLedger, type StepLedger } from "./step-ledger/step-ledger.ts";
 export { migratedDatabase } from "./test/migrated-database.ts";
+export { UsedUpBudgets } from "./windows-copy/used-up-budgets.ts";

@@ -2,6 +2,7 @@
 // deposits, stored answers). It does not check fields; these rules are billing's own.
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
+  budgetUse,
   type DepositStatus as DepositName,
   depositEntry,
   findBudget,
@@ -9,7 +10,6 @@ import {
   type Hold,
   type Id,
   type Place,
-  windowStart,
 } from "@gr/ledger";
 import { ServiceError } from "@gr/proto";
 import {
@@ -139,9 +139,10 @@ export class FakeLedger {
     const { spenderId, accountId } = spender;
     this.#require(accountId);
     const put = { kind: "budget", accountId, definition: definitionOf(spender) } as const;
-    if (this.memory.decide(put, this.#now).code !== "done") {
-      throw invalid("spender.revision", "A newer revision of this spender is stored");
-    }
+    const { code } = this.memory.decide(put, this.#now);
+    if (code === "invalid_parent") throw invalid("spender.parent_id", "It must be a budget above keys");
+    if (code !== "done") throw invalid("spender.revision", "A newer revision of this spender is stored");
+    spender.parentId = findBudget(this.memory.account(accountId), spenderId)?.definition.parentId ?? "";
     this.#spenders.set(`${accountId} ${spenderId}`, spender);
   }
 
@@ -234,14 +235,11 @@ export class FakeLedger {
     const account = this.memory.account(spender.accountId);
     const budget = findBudget(account, spender.spenderId);
     if (budget === undefined) throw new Error(`Spender ${spender.spenderId} has no budget.`);
-    const { definition, window, windowStart: began, totals, used: usedCredits, requests } = budget;
-    const start = windowStart(definition.period, Math.max(this.#now, account.at));
-    const isCurrent = start !== null && began !== null && began >= start;
-    const isCounted = isCurrent || definition.period === "lifetime";
+    const { used: usedCredits, requests } = budget;
+    const { used: windowUsedCredits, windowStart: start } = budgetUse(account, budget, this.#now);
     return {
-      ...{ spender, usedCredits, requests: BigInt(requests) },
-      windowUsedCredits: isCounted ? (totals.get(window)?.used ?? 0n) : 0n,
-      ...(isCurrent ? { windowStart: BigInt(began) } : {}),
+      ...{ spender, usedCredits, requests: BigInt(requests), windowUsedCredits },
+      ...(start === null ? {} : { windowStart: BigInt(start) }),
     };
   }
 

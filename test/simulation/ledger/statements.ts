@@ -61,6 +61,18 @@ const NAMED: Readonly<Record<string, Answer>> = {
       return rows;
     });
   },
+  latest_steps: ({ database: { steps, world, audit } }, [, , ids], { batch }) => {
+    world.count("used-up budgets confirmed");
+    return (ids as string[]).flatMap((id) => {
+      if (batch !== undefined) audit.confirmed(batch, id);
+      return steps
+        .chain(id)
+        .slice(-1)
+        .map(({ account_id, seq, at, credited, debited, held }) => ({
+          ...{ account_id, seq, at, credited, debited, held },
+        }));
+    });
+  },
   beginnings: ({ database: { steps } }, [, buckets, ids]) =>
     (ids as string[]).flatMap((id, index) =>
       steps.beginnings(id).filter(({ bucket }) => bucket === (buckets as number[])[index]),

@@ -125,11 +125,14 @@ function limitRefusal(
 ): Outcome {
   const level = levels[index];
   if (level === undefined) throw new RangeError(`The chain has no budget ${index}.`);
-  const { definition, windowStart: latest } = level.of;
-  const start = windowStart(definition.period, now);
-  const resetsAt = start === null ? 0 : windowEnd(definition.period, Math.max(start, latest ?? start));
-  const budget = refusing(definition, index === 0);
-  return refused("spend_limit_exceeded", account, { inFlight, budget, resetsAt });
+  const budget = refusing(level.of.definition, index === 0);
+  return refused("spend_limit_exceeded", account, { inFlight, budget, resetsAt: resetOf(level.of, now) });
+}
+
+/** @returns Unix milliseconds of the end of the current window; 0 = never */
+export function resetOf({ definition: { period }, windowStart: latest }: Budget, now: number): number {
+  const start = windowStart(period, now);
+  return start === null ? 0 : windowEnd(period, Math.max(start, latest ?? start));
 }
 
 function refusing(definition: Budget["definition"], isLowest: boolean): RefusingBudget {

@@ -61,6 +61,8 @@ export class StepChecker {
     if (kind === "budget" && step.detail !== null && "definition" in step.detail) {
       const { definition } = step.detail;
       const index = this.#definitions.findIndex(({ id }) => id === definition.id);
+      const parentId = this.#definitions[index]?.parentId ?? null;
+      check(parentId === null || parentId === definition.parentId, "a parent never changes");
       if (index === -1) this.#definitions.push(definition);
       else this.#definitions[index] = definition;
     }

@@ -47,6 +47,7 @@ beforeAll(async () => {
   await ledger.open(accountId);
   await ledger.putDeposit(accountId, { id: depositId, credits: 900n, status: "COMPLETED" }, at(-9 * HOUR));
   const fields = {
+    parentId: null,
     name: "key",
     cap: null,
     period: "day",

@@ -135,10 +135,12 @@ async function expectSameBooks(
       hasMore: _,
       ...credits
     } = await chain.accounts.readCredits(accountId, { limit: MOST, after: undefined });
-    const keys = usage.map(({ spender: { accountId: _account, ...spender }, ...rest }) => ({
-      ...spender,
-      ...rest,
-    }));
+    const keys = usage.map(
+      ({ spender: { accountId: _account, parentId: _parent, ...spender }, ...rest }) => ({
+        ...spender,
+        ...rest,
+      }),
+    );
     const { holds } = await chain.holds.list({ accountId, state: undefined, limit: MOST, after: undefined });
     const { entries } = await chain.reports.listEntries({
       ...{ accountId, kind: undefined, from: undefined, until: undefined, after: undefined, limit: MOST },

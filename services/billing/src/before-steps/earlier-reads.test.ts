@@ -58,6 +58,7 @@ beforeAll(async () => {
   await ledger.open(accountId);
   await ledger.putDeposit(accountId, { id: randomUUID(), credits: 600n, status: "COMPLETED" }, at(0));
   const fields = {
+    parentId: null,
     name: "key",
     cap: null,
     period: "lifetime",

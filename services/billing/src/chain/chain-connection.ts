@@ -215,7 +215,7 @@ export class ChainConnection {
   /** A flood of hopeless places reads an account once a second. */
   #isRefusedFromMemory(work: AccountWork): boolean {
     const age = this.#now().stopwatch - work.cached.confirmed.stopwatch;
-    return work.answered.size === 0 && age < CONFIRMED_FOR_MS && work.isHopeless();
+    return work.answered.size === 0 && age < CONFIRMED_FOR_MS && work.isHopelessAndNew();
   }
 
   #now(): Confirmation {

@@ -128,6 +128,7 @@ function readSpender({ spender }: PutSpenderRequest): Spender {
   return {
     id: uuid("spender.spender_id", spender.spenderId),
     accountId: uuid("spender.account_id", spender.accountId),
+    parentId: spender.parentId === "" ? null : uuid("spender.parent_id", spender.parentId),
     name: text("spender.name", spender.name),
     cap: capCredits === undefined ? null : credits("spender.cap_credits", capCredits),
     period: periodOf("spender.period", spender.period),

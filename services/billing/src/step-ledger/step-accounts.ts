@@ -57,6 +57,7 @@ export function createStepAccounts(deps: StepAccountsDeps): AccountStore & Adjus
       await requireAccount(accountId);
       const { code } = await postOne({ kind: "budget", accountId, definition: definitionOf(spender) });
       if (code === "done") return;
+      if (code === "invalid_parent") throw invalid("spender.parent_id", PARENT_RULE);
       throw invalid("spender.revision", "A newer revision of this spender is stored");
     },
     putDeposit: async (deposit) => {
@@ -104,11 +105,13 @@ export function createStepAccounts(deps: StepAccountsDeps): AccountStore & Adjus
   };
 }
 
-/** A key is a budget without a parent. */
+const PARENT_RULE =
+  "It must be a budget of this account of the level account, member or customer, and it never changes";
+
 function definitionOf(spender: Spender): BudgetDefinition {
-  const { id, name, cap: limit, period, expiresAt, active, createdAt, revision } = spender;
+  const { id, parentId, name, cap: limit, period, expiresAt, active, createdAt, revision } = spender;
   return {
-    ...{ id, parentId: null, level: "key", name, limit, period, active, revision },
+    ...{ id, parentId, level: "key", name, limit, period, active, revision },
     expiresAt: expiresAt?.getTime() ?? null,
     createdAt: createdAt.getTime(),
   };

@@ -3,6 +3,7 @@ import { CLAIM_LIFETIME_MS, type Id, type Outcome } from "@gr/ledger";
 import type { Clock, Logger, Pool } from "@gr/runtime";
 import type { AccountStore, AdjustmentStore } from "../accounts/accounts.ts";
 import { sweepEarlierAnswers } from "../before-steps/earlier-answer-store.ts";
+import { type BudgetStore, createBudgets } from "../budgets/budgets.ts";
 import { ChainConnection, type ChainOptions, type KnownCopies } from "../chain/chain-connection.ts";
 import type { ChainOperation } from "../chain/chain-operation.ts";
 import type { AnswerStore, AnswerToKeep, CheckSpender, ClaimingSpender } from "../claims/claims.ts";
@@ -60,6 +61,7 @@ export interface StepLedger {
   readonly answers: AnswerStore;
   readonly judgeClaim: (claiming: ClaimingSpender) => Promise<Posted>;
   readonly checkSpender: CheckSpender;
+  readonly budgets: BudgetStore;
   readonly holds: HoldStore;
   readonly reports: ReportStore;
   /** The answers about single accounts. */
@@ -113,6 +115,7 @@ export function createStepLedger(options: StepLedgerOptions): StepLedger {
       const claimKey = key?.toString("hex");
       return postedOf(await dryRuns.checkSpender({ accountId, budgetId, claimKey, credits }));
     },
+    budgets: createBudgets({ accounts, clock, post }),
     holds: createHoldReads({ pool, clock, accounts, openHolds, post, log }),
     reports: createReportReads({ pool, accounts, sums }),
     reader: accounts,

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import type { Principal } from "@gr/identity";
 import { ActivityService } from "@gr/proto/activity";
 import { BillingReportService, BillingService, TextLogService } from "@gr/proto/billing";
+import { BudgetService } from "@gr/proto/budgets";
 import { SavedTextService } from "@gr/proto/saved-texts";
 import {
   type CallOptions,
@@ -34,6 +35,7 @@ export interface BillingProcess {
   readonly inProcess: BillingClient;
   readonly reports: ServiceClient<typeof BillingReportService>;
   readonly texts: ServiceClient<typeof TextLogService>;
+  readonly budgets: ServiceClient<typeof BudgetService>;
   readonly savedTexts: ServiceClient<typeof SavedTextService>;
   readonly activity: ServiceClient<typeof ActivityService>;
   rest(
@@ -157,6 +159,7 @@ export async function startBillingOn(
     inProcess: patient(running.dial("billing", BillingService)),
     reports: running.dial("billing", BillingReportService),
     texts: running.dial("billing", TextLogService),
+    budgets: running.dial("billing", BudgetService),
     savedTexts: running.dial("billing", SavedTextService),
     activity: running.dial("billing", ActivityService),
     rest: async (path, as, method = "GET") => {

@@ -71,6 +71,7 @@ export async function putSpender(
     active: true,
     createdAt: BigInt(THURSDAY),
     revision: 0n,
+    parentId: "",
     ...fields,
     accountId,
     spenderId,

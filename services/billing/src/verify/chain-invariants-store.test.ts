@@ -66,6 +66,10 @@ test("a period that changes and changes back between two holds opens two windows
   await own.stop();
 });
 
+/** The first definition of the key. A later one has no parent. */
+const OWN_PARENT =
+  "UPDATE step SET detail = jsonb_set(detail::jsonb, '{definition,parentId}', to_jsonb(id::text))::text WHERE seq = 3";
+
 /** Statements that break a guarantee in the rows of the account above. */
 const BROKEN: readonly (readonly [invariant: string, change: string])[] = [
   ["numbers without a gap, times that never fall", "UPDATE step SET at = at - 1 WHERE seq = 9"],
@@ -82,6 +86,12 @@ const BROKEN: readonly (readonly [invariant: string, change: string])[] = [
   ],
   ["open holds are the latest total", "UPDATE step SET credits = credits + 1 WHERE kind = 2 AND seq = 4"],
   ["no limit is overrun at any level", "UPDATE step SET held1 = held1 + 450 WHERE kind = 2 AND seq > 20"],
+  [
+    "holds count in the budget of their place and in each one above it",
+    "UPDATE step SET budget2 = 1, window2 = window1, used2 = used1, held2 = held1 WHERE seq = 4",
+  ],
+  ["holds count in the budget of their place and in each one above it", OWN_PARENT],
+  ["the budget above a budget never changes", OWN_PARENT],
   [
     "windows turn with a new day, and only then",
     "UPDATE step SET window1 = window1 + 1 WHERE kind = 2 AND seq > 30",

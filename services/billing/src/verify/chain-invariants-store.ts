@@ -32,7 +32,7 @@ const SAME_ACCOUNT = "p.bucket = e.bucket AND p.account_id = e.account_id";
 
 /** Definitions of budgets, with the number of each budget, its changes of period so far, and the steps in which it was valid. */
 const DEFINITIONS = `definition AS (
-    SELECT account_id, seq, d ->> 'id' AS budget_id, (d -> 'limit' ->> '$int')::bigint AS lim, d ->> 'period' AS period,
+    SELECT account_id, seq, d ->> 'id' AS budget_id, d ->> 'parentId' AS parent_id, (d -> 'limit' ->> '$int')::bigint AS lim, d ->> 'period' AS period,
       dense_rank() OVER (PARTITION BY account_id ORDER BY first_seq) AS budget,
       lead(seq) OVER (PARTITION BY account_id, d ->> 'id' ORDER BY seq) AS until_seq,
       count(*) FILTER (WHERE d ->> 'period' <> period0) OVER (PARTITION BY account_id, d ->> 'id' ORDER BY seq) AS periods
@@ -91,6 +91,15 @@ const CHECKS: Readonly<Record<string, string>> = {
     WHERE kind IN (2, 3) AND credits > 0 AND credited - debited < held AND ${isAdmittedHere("s")}`,
   "no limit is overrun at any level": `WITH ${DEFINITIONS} SELECT s.account_id, s.seq FROM ${STEP} s ${LEVELS} JOIN definition d
       ON ${IS_VALID} WHERE s.kind IN (2, 3) AND s.credits > 0 AND x.used + x.budget_held > d.lim AND ${isAdmittedHere("s")}`,
+  "holds count in the budget of their place and in each one above it": `WITH ${DEFINITIONS} SELECT s.account_id, s.seq FROM ${STEP} s
+    CROSS JOIN LATERAL (VALUES (budget1, budget2), (budget2, budget3), (budget3, budget4), (budget4, NULL)) AS x (budget, above)
+    JOIN definition d ON ${IS_VALID}
+    LEFT JOIN (SELECT DISTINCT account_id, budget_id, budget FROM definition) p
+      ON p.account_id = s.account_id AND p.budget_id = d.parent_id
+    WHERE s.kind = 2 AND p.budget IS DISTINCT FROM x.above AND ${isAdmittedHere("s")}`,
+  "the budget above a budget never changes": `WITH ${DEFINITIONS} SELECT account_id, seq FROM (
+      SELECT account_id, seq, parent_id, lag(parent_id) OVER (PARTITION BY account_id, budget_id ORDER BY seq) AS parent0 FROM definition) x
+    WHERE parent0 IS NOT NULL AND parent_id IS DISTINCT FROM parent0`,
   "windows turn with a new day, and only then": `WITH ${DEFINITIONS}, placed AS (
     SELECT s.account_id, x.budget, x.win, d.periods, s.seq,
       CASE WHEN s.kind = 16

@@ -93,6 +93,11 @@ function namesField(what: string, mostCharacters: number) {
     .transform((names): readonly string[] => [...new Set(names)]);
 }
 
+/** Lower-case, as billing stores ids. */
+export const budgetField = z
+  .uuid({ error: "The budget must be the id of a budget of the account" })
+  .transform((id) => id.toLowerCase());
+
 /** Refuses a period without a spend limit, because a period is the time after which the limit starts anew. */
 export function periodNeedsLimit(field: string, limitField: string) {
   return (context: z.core.ParsePayload<Record<string, unknown>>): void => {

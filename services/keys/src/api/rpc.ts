@@ -31,6 +31,7 @@ import { expiryInstantField } from "./expiry.ts";
 import {
   allowedModelsField,
   allowedProvidersField,
+  budgetField,
   creditsField,
   lifetimeField,
   nameField,
@@ -65,6 +66,7 @@ const keyFields = (deps: KeyDeps) =>
       default_response_format: responseFormatField.nullable(),
       allowed_models: allowedModelsField.nullable(),
       allowed_providers: allowedProvidersField.nullable(),
+      budget_id: budgetField.nullable(),
       saves_texts: savesTextsField,
     })
     .check(periodNeedsLimit("period", "cap_credits"))
@@ -75,6 +77,10 @@ const keyFields = (deps: KeyDeps) =>
     .refine(({ kind, default_response_format: format }) => kind === "normal" || format === null, {
       error: "A management key generates nothing and takes no default",
       path: ["default_response_format"],
+    })
+    .refine(({ kind, budget_id }) => kind === "normal" || budget_id === null, {
+      error: "A management key does not spend, so it has no budget above it",
+      path: ["budget_id"],
     })
     .refine(({ kind, saves_texts }) => kind === "normal" || !saves_texts, {
       error: "A management key generates nothing and saves no texts",
@@ -109,6 +115,7 @@ const changeFields = (deps: KeyDeps) =>
     all_models: onlyTrue.optional(),
     allowed_providers: allowedProvidersField.optional(),
     all_providers: onlyTrue.optional(),
+    budget_id: budgetField.optional(),
     saves_texts: savesTextsField.optional(),
   });
 
@@ -203,6 +210,7 @@ function newKeyOf(deps: KeyDeps, request: MintKeyRequest): NewKey {
     default_response_format: request.defaultResponseFormat || null,
     allowed_models: request.allowedModels?.names ?? null,
     allowed_providers: request.allowedProviders?.names ?? null,
+    budget_id: request.budgetId || null,
     saves_texts: request.savesTexts,
   });
   const { name, kind, cap_credits: spendLimit, period, expires_at: expiresAt } = fields;
@@ -211,6 +219,7 @@ function newKeyOf(deps: KeyDeps, request: MintKeyRequest): NewKey {
     responseFormat: fields.default_response_format,
     allowedModels: fields.allowed_models,
     allowedProviders: fields.allowed_providers,
+    budgetId: fields.budget_id,
     savesTexts: fields.saves_texts,
   };
 }
@@ -232,6 +241,7 @@ function changeOf(deps: KeyDeps, request: UpdateKeyRequest): KeyChange {
     ...(models.case === "allModels" ? { all_models: models.value } : {}),
     ...(providers.case === "allowedProviders" ? { allowed_providers: providers.value.names } : {}),
     ...(providers.case === "allProviders" ? { all_providers: providers.value } : {}),
+    ...(request.budgetId === "" ? {} : { budget_id: request.budgetId }),
     saves_texts: request.savesTexts,
   });
   return {
@@ -249,6 +259,7 @@ function changeOf(deps: KeyDeps, request: UpdateKeyRequest): KeyChange {
     ...(fields.all_models === undefined ? {} : { allowedModels: null }),
     ...(fields.allowed_providers === undefined ? {} : { allowedProviders: fields.allowed_providers }),
     ...(fields.all_providers === undefined ? {} : { allowedProviders: null }),
+    ...(fields.budget_id === undefined ? {} : { budgetId: fields.budget_id }),
     ...(fields.saves_texts === undefined ? {} : { savesTexts: fields.saves_texts }),
   };
 }

@@ -37,6 +37,8 @@ export interface ApiKey {
   readonly allowedModels: readonly string[] | null;
   /** Names of providers; null = all providers. */
   readonly allowedProviders: readonly string[] | null;
+  /** Budget above the key, in billing; null = none. Once set it never changes. */
+  readonly budgetId: string | null;
   /** True: prompts and answers of text requests with this key are saved. */
   readonly savesTexts: boolean;
   /** The secret before the last rotation; null = none. */

@@ -103,7 +103,7 @@ export class StreamRelay {
       isLimited: parts.stopsWithinHold,
       meter: this.#meter,
       upstream: gate.handle(),
-      refused: ({ reason, message }) => this.#cutOff(reason, `${USED_UP} ${message}`),
+      refused: ({ reason, message, param }) => this.#cutOff(reason, `${USED_UP} ${message}`, param),
     });
     this.#parts = { ...parts, terms: () => ({ ...terms(), held: this.#spending.held }) };
     this.#copy = parts.copy;
@@ -332,10 +332,11 @@ export class StreamRelay {
   }
 
   /** Ends the answer early, by our decision or the client's. The delivered part is charged. @param what a sentence */
-  #cutOff(reason: Reason, what: string): void {
+  #cutOff(reason: Reason, what: string, param?: string): void {
     const { events, order } = this.#parts;
     events.cutOff(order, what);
-    this.#cut = new ServiceError(reason, `${what} The answer was cut off; the delivered part is charged.`);
+    const message = `${what} The answer was cut off; the delivered part is charged.`;
+    this.#cut = new ServiceError(reason, message, param === undefined ? {} : { param });
     this.#end(this.#delivered());
     this.#stopUpstream();
   }

@@ -148,6 +148,7 @@ export class ContinuedHistory {
       ...this.#fieldsOf(fields[index]),
       id: randomUUID(),
       accountId: this.#account(owner),
+      parentId: null,
       name: `key "${index}" \\ of the history`,
       createdAt: new Date(now - 1_000 * (index % 2)),
       revision: 0n,
