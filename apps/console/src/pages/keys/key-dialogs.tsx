@@ -28,6 +28,7 @@ import { showAtField } from "../../parts/forms/field-errors.ts";
 import { byRules } from "../../parts/forms/form-rules.ts";
 import { RESPONSE_FORMATS } from "../../parts/forms/response-formats.ts";
 import { useAccount } from "../../session.ts";
+import { SavesTexts } from "./saved-texts.tsx";
 
 /** Values of inputs: text, and "" for an unset field. */
 interface KeyFields {
@@ -41,6 +42,7 @@ interface KeyFields {
   readonly allowed_providers: string[];
   /** "" = that of the account. */
   readonly default_response_format: string;
+  readonly saves_texts: boolean;
 }
 
 const NO_FIELDS: KeyFields = {
@@ -51,6 +53,7 @@ const NO_FIELDS: KeyFields = {
   allowed_models: [],
   allowed_providers: [],
   default_response_format: "",
+  saves_texts: false,
 };
 
 const PERIODS = [
@@ -69,6 +72,7 @@ function bodyOf({
   allowed_models,
   allowed_providers,
   default_response_format: format,
+  saves_texts,
 }: KeyFields) {
   const cap = spend_limit.trim().replace(/^\$/, "");
   const period = ["day", "week", "month"].find((each) => each === spend_limit_period);
@@ -80,6 +84,7 @@ function bodyOf({
     allowed_models: allowed_models.length === 0 ? null : allowed_models,
     allowed_providers: allowed_providers.length === 0 ? null : allowed_providers,
     default_response_format: format === "" ? null : responseFormat.parse(format),
+    saves_texts,
   };
 }
 
@@ -122,6 +127,12 @@ function Fields({ form, isNormal }: { form: ReturnType<typeof useKeyForm>; isNor
           data={[{ value: "", label: "As the account" }, ...RESPONSE_FORMATS]}
           allowDeselect={false}
           {...form.getInputProps("default_response_format")}
+        />
+      )}
+      {isNormal && (
+        <SavesTexts
+          checked={form.values.saves_texts}
+          onChange={(checked) => form.setFieldValue("saves_texts", checked)}
         />
       )}
     </>
@@ -202,15 +213,16 @@ export function EditKey({ apiKey, close }: DialogProps & { apiKey: KeyRecord }) 
       allowed_models: apiKey.allowed_models ?? [],
       allowed_providers: apiKey.allowed_providers ?? [],
       default_response_format: apiKey.default_response_format ?? "",
+      saves_texts: apiKey.saves_texts,
     },
     keyChangeBody,
   );
   const change = useAct({
     send: (fields: KeyFields) => {
       const { spend_limit, spend_limit_period, allowed_models, allowed_providers, ...rest } = bodyOf(fields);
-      const { default_response_format, ...others } = rest;
+      const { default_response_format, saves_texts, ...others } = rest;
       const limits = {
-        ...{ spend_limit, spend_limit_period, default_response_format },
+        ...{ spend_limit, spend_limit_period, default_response_format, saves_texts },
         // An unchanged list may name a model that is gone, which a new list must not.
         ...(form.isDirty("allowed_models") && { allowed_models }),
         ...(form.isDirty("allowed_providers") && { allowed_providers }),

@@ -60,6 +60,7 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
           ...(models === null ? {} : { allowedModels: { names: models } }),
           ...(providers === null ? {} : { allowedProviders: { names: providers } }),
           defaultResponseFormat: call.body.default_response_format ?? "",
+          savesTexts: call.body.saves_texts,
         }),
       );
       const record = await recordOf(accountId, key);
@@ -72,7 +73,7 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
       const { id: keyId = "" } = call.params;
       const before = await findKey(accountId, keyId, call.role);
       const { name, is_active: active, spend_limit, spend_limit_period, expires_at } = call.body;
-      const { default_response_format: format } = call.body;
+      const { default_response_format: format, saves_texts: savesTexts } = call.body;
       const { key } = await naming(
         keys.updateKey({
           accountId,
@@ -84,6 +85,7 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
           ...expiryChange(expires_at),
           ...listsChange(call.body),
           ...(format === undefined ? {} : { defaultResponseFormat: format ?? "" }),
+          ...(savesTexts === undefined ? {} : { savesTexts }),
         }),
       );
       const detail = Object.fromEntries(
@@ -179,6 +181,7 @@ export function keyRecordOf(
     allowed_models: key.allowedModels?.names ?? null,
     allowed_providers: key.allowedProviders?.names ?? null,
     default_response_format: RESPONSE_FORMATS.find((known) => known === key.defaultResponseFormat) ?? null,
+    saves_texts: key.savesTexts,
     limited_by: isManagement ? null : bindsItself ? "key" : "balance",
     former_secret: formerOf(key, now),
   };
