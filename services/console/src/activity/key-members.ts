@@ -7,12 +7,16 @@ import type { KeyMemberStore } from "./key-member-store.ts";
 
 /** Keys in one call of billing. */
 const MOST_AT_ONCE = 5_000;
+/** Keys of one filter of the log. */
+const MOST_KEYS = 1_000;
 
 export interface KeyMembers {
   /** Names the creator of a key. A failure is logged. */
   name(accountId: string, keyId: string, personId: string): Promise<void>;
   nameAll(accountId: string): Promise<void>;
   namesOf: KeyMemberStore["namesOf"];
+  /** Returns the keys that a person created in an account, at most 1,000. */
+  keysOf(accountId: string, personId: string): Promise<string[]>;
 }
 
 interface Deps {
@@ -39,5 +43,10 @@ export function createKeyMembers({ activity, store, events }: Deps): KeyMembers 
       }
     },
     namesOf: store.namesOf,
+    keysOf: async (accountId, personId) => {
+      const creators = [...(await store.creatorsOf(accountId))];
+      const keys = creators.filter(([keyId, person]) => person === personId && isUuid(keyId));
+      return keys.slice(0, MOST_KEYS).map(([keyId]) => keyId);
+    },
   };
 }
