@@ -1,5 +1,6 @@
 // Records of people, their sessions and their memberships.
 import { z } from "zod";
+import { budgetRecord } from "./budget-records.ts";
 import { email, name, page, password, role, time } from "./fields.ts";
 
 export const person = z.object({ id: z.string(), email: z.string(), name: z.string() });
@@ -116,6 +117,7 @@ export const member = z.object({
   name: z.string(),
   role,
   joined_at: time,
+  budget: budgetRecord.nullable().describe("the limit that all keys of the member share; null = none"),
 });
 export const invitation = z.object({
   id: z.string(),

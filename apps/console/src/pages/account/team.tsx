@@ -17,6 +17,7 @@ import { RowsTable } from "../../parts/lists/rows-table.tsx";
 import { SESSION_KEY } from "../../queries.ts";
 import { useAccount, useSession } from "../../session.ts";
 import { AccountSettings } from "./account-settings.tsx";
+import { MemberBudget } from "./member-budget.tsx";
 import { RenameAccount } from "./rename-account.tsx";
 
 type Members = AnswerOf<"listMembers">;
@@ -62,7 +63,7 @@ export function Team() {
 
 function MemberTable({ members }: { members: readonly Member[] }) {
   return (
-    <RowsTable heads={["Who", "Role", "Since"]} hasActions minWidth={600}>
+    <RowsTable heads={["Who", "Role", "Budget, USD", "Since"]} hasActions minWidth={760}>
       {members.map((member) => (
         <MemberRow key={member.person_id} member={member} />
       ))}
@@ -113,6 +114,9 @@ function MemberRow({ member }: { member: Member }) {
         ) : (
           member.role
         )}
+      </Table.Td>
+      <Table.Td>
+        <MemberBudget member={member} />
       </Table.Td>
       <Table.Td>
         <Time at={member.joined_at} />

@@ -1,13 +1,14 @@
 // Member routes serve the name of an account, its settings, its members and their roles. Only owners add and change owners, and one
 // always stays.
 import { randomUUID } from "node:crypto";
-import { mayActAs, type Role, responseFormat } from "@gr/console-api";
+import { type BudgetRecord, mayActAs, type Role, responseFormat } from "@gr/console-api";
 import { ServiceError } from "@gr/proto";
 import { isUuid } from "@gr/runtime";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { requireRole } from "../../door/authorize.ts";
 import { accountOf, type Handlers, signedInOf } from "../../door/console-call.ts";
 import { createToken, digestOfToken } from "../../people/invitation-token.ts";
+import { memberBudget, readBudgets } from "../../requests/budgets.ts";
 import type { Invitation, Member } from "../../store.ts";
 import { readAuditPage, recordAudit } from "../audit.ts";
 
@@ -55,7 +56,10 @@ export function memberRoutes(deps: ConsoleDeps): MemberRoutes {
         store.members(accountId),
         store.invitations(accountId),
       ]);
-      return { data: members.map(memberRecord), invitations: invitations.map(invitationRecord) };
+      const ids = members.map(({ personId }) => personId);
+      const budgets = await readBudgets(deps, accountId, ids);
+      const data = members.map((member) => memberRecord(member, budgets.get(member.personId) ?? null));
+      return { data, invitations: invitations.map(invitationRecord) };
     },
     invite: async (call) => {
       const accountId = accountOf(call);
@@ -110,7 +114,7 @@ export function memberRoutes(deps: ConsoleDeps): MemberRoutes {
       });
       if (changed === undefined) throw noMember();
       await recordAudit(deps, call, { action: "member.role_changed", subject: personId, detail: { role } });
-      return memberRecord(changed);
+      return memberRecord(changed, await memberBudget(deps, accountOf(call), personId));
     },
     removeMember: async (call) => {
       const personId = personIn(call.params);
@@ -143,19 +147,19 @@ function keepOwner(owners: number): void {
   );
 }
 
-function personIn({ person = "" }: Readonly<Record<string, string>>): string {
+export function personIn({ person = "" }: Readonly<Record<string, string>>): string {
   if (!isUuid(person)) throw noMember();
   return person.toLowerCase();
 }
 
-function noMember(): ServiceError {
+export function noMember(): ServiceError {
   return new ServiceError("person_not_found", "The person is not a member of this account.", {
     param: "person",
   });
 }
 
-function memberRecord({ personId, email, name, role, joinedAt }: Member) {
-  return { person_id: personId, email, name, role, joined_at: joinedAt.toISOString() };
+export function memberRecord({ personId, email, name, role, joinedAt }: Member, budget: BudgetRecord | null) {
+  return { person_id: personId, email, name, role, joined_at: joinedAt.toISOString(), budget };
 }
 
 function invitationRecord({ id, email, role, invitedBy, createdAt, expiresAt }: Invitation) {
