@@ -93,7 +93,7 @@ const memberRoutes = routes({
     summary:
       "Set the limit that all keys of a member share; its keys without a budget come below it. Only an owner limits an owner",
     body: budgets.memberBudgetBody,
-    answer: people.member,
+    answer: budgets.budgetRecord,
   },
   readAudit: {
     method: "GET",

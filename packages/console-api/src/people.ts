@@ -117,7 +117,6 @@ export const member = z.object({
   name: z.string(),
   role,
   joined_at: time,
-  budget: budgetRecord.nullable().describe("the limit that all keys of the member share; null = none"),
 });
 export const invitation = z.object({
   id: z.string(),
@@ -127,7 +126,16 @@ export const invitation = z.object({
   created_at: time,
   expires_at: time,
 });
-export const memberList = z.object({ data: z.array(member), invitations: z.array(invitation) });
+export const memberList = z.object({
+  data: z.array(member),
+  invitations: z.array(invitation),
+  budgets: z
+    .array(budgetRecord)
+    .nullable()
+    .describe(
+      "limits that all keys of one member share, by the id of the person; null = billing does not answer",
+    ),
+});
 export const invitationBody = z.object({ email, role });
 export const newInvitation = invitation.extend({
   link: z.string().nullable().describe("for the inviter to hand on; null = it was mailed"),

@@ -1,10 +1,13 @@
 // Budgets of billing as records of the console. The budget of a member has the id of the person, so no table connects them.
 import type { BudgetRecord } from "@gr/console-api";
 import { type Credits, formatCredits } from "@gr/money";
-import { ServiceError } from "@gr/proto";
 import { BudgetLevel, SpendPeriod } from "@gr/proto/billing";
-import { type Budget, BudgetState } from "@gr/proto/budgets";
-import type { ConsoleDeps } from "../console-deps.ts";
+import { type Budget, type BudgetService, BudgetState } from "@gr/proto/budgets";
+import type { ServiceClient } from "@gr/runtime";
+
+interface BudgetReads {
+  readonly budgets: Pick<ServiceClient<typeof BudgetService>, "listBudgets">;
+}
 
 /** Budgets in one call of billing. */
 const MOST_AT_ONCE = 1_000;
@@ -23,7 +26,7 @@ export function periodNameOf(period: SpendPeriod): keyof typeof SPEND_PERIODS | 
 
 /** @returns budgets by id; ids without a budget are absent */
 export async function readBudgets(
-  { budgets }: Pick<ConsoleDeps, "budgets">,
+  { budgets }: BudgetReads,
   accountId: string,
   ids: Iterable<string>,
 ): Promise<ReadonlyMap<string, BudgetRecord>> {
@@ -39,22 +42,11 @@ export async function readBudgets(
 
 /** @returns null if the person has no budget in this account */
 export async function memberBudget(
-  deps: Pick<ConsoleDeps, "budgets">,
+  deps: BudgetReads,
   accountId: string,
   personId: string,
 ): Promise<BudgetRecord | null> {
   return (await readBudgets(deps, accountId, [personId])).get(personId) ?? null;
-}
-
-/** @throws ServiceError budget_closed, spend_limit_exceeded if nothing can be spent below this budget */
-export function requireRoom({ state, remaining, resets_at: resetsAt }: BudgetRecord): void {
-  if (state !== "open") {
-    throw new ServiceError("budget_closed", "Your budget in this account is closed.", { param: "budget" });
-  }
-  if (remaining === null || Number(remaining) > 0) return;
-  const reset = resetsAt === null ? "It does not reset." : `It resets at ${resetsAt}.`;
-  const message = `Your budget in this account is used up. ${reset}`;
-  throw new ServiceError("spend_limit_exceeded", message, { param: "budget" });
 }
 
 const LEVELS = { account: BudgetLevel.ACCOUNT, member: BudgetLevel.MEMBER } as const;

@@ -1,5 +1,5 @@
 // The budget of a member: the limit that all keys of the member share, with the spent part, and the dialog that sets it.
-import { type AnswerOf, memberBudgetBody } from "@gr/console-api";
+import { type AnswerOf, type BudgetRecord, memberBudgetBody } from "@gr/console-api";
 import { Badge, Button, Modal, Stack, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useDisclosure } from "@mantine/hooks";
@@ -14,13 +14,18 @@ import { useAccount } from "../../session.ts";
 
 type Member = AnswerOf<"listMembers">["data"][number];
 
-export function MemberBudget({ member }: { member: Member }) {
+interface MemberBudgetProps {
+  readonly member: Member;
+  /** undefined = the member has none */
+  readonly budget: BudgetRecord | undefined;
+}
+
+export function MemberBudget({ member, budget }: MemberBudgetProps) {
   const { may } = useAccount();
   const [isOpen, { open, close }] = useDisclosure(false);
-  const { budget } = member;
   return (
     <Stack gap={4} align="stretch">
-      {budget === null ? (
+      {budget === undefined ? (
         <Text size="sm" c="dimmed">
           no budget
         </Text>
@@ -43,19 +48,18 @@ export function MemberBudget({ member }: { member: Member }) {
           variant="default"
           size="compact-sm"
           onClick={open}
-          aria-label={`${budget === null ? "Set" : "Change"} the budget of ${member.email}`}
+          aria-label={`${budget === undefined ? "Set" : "Change"} the budget of ${member.email}`}
         >
-          {budget === null ? "Set budget" : "Change budget"}
+          {budget === undefined ? "Set budget" : "Change budget"}
         </Button>
       )}
-      {isOpen && <SetBudget member={member} close={close} />}
+      {isOpen && <SetBudget member={member} budget={budget} close={close} />}
     </Stack>
   );
 }
 
-function SetBudget({ member, close }: { member: Member; close: () => void }) {
+function SetBudget({ member, budget, close }: MemberBudgetProps & { close: () => void }) {
   const { account_id: account } = useAccount();
-  const { budget } = member;
   const form = useForm<LimitValues>({
     initialValues: {
       spend_limit: shortDecimal(budget?.spend_limit ?? ""),
@@ -80,9 +84,8 @@ function SetBudget({ member, close }: { member: Member; close: () => void }) {
         <Stack>
           <LimitFields form={form} hasFocus />
           <Text size="xs" c="dimmed">
-            All keys that the member has created, and each new one, share this limit. Requests of the
-            playground do not count, and a used-up budget stops them within five minutes.
-            {budget !== null && " Changing the reset period resets spend to zero."}
+            All keys that the member has created, each new one, and the playground share this limit.
+            {budget !== undefined && " Changing the reset period resets spend to zero."}
           </Text>
           <Button type="submit" loading={set.isPending}>
             Save

@@ -49,9 +49,9 @@ export function Team() {
         management keys, an owner all of it.
       </Text>
       <Loaded of={members}>
-        {({ data, invitations }) => (
+        {({ data, invitations, budgets }) => (
           <>
-            <MemberTable members={data} />
+            <MemberTable members={data} budgets={budgets} />
             {invitations.length > 0 && <Invitations invitations={invitations} />}
           </>
         )}
@@ -61,17 +61,17 @@ export function Team() {
   );
 }
 
-function MemberTable({ members }: { members: readonly Member[] }) {
+function MemberTable({ members, budgets }: { members: readonly Member[]; budgets: Members["budgets"] }) {
   return (
     <RowsTable heads={["Who", "Role", "Budget, USD", "Since"]} hasActions minWidth={760}>
       {members.map((member) => (
-        <MemberRow key={member.person_id} member={member} />
+        <MemberRow key={member.person_id} member={member} budgets={budgets} />
       ))}
     </RowsTable>
   );
 }
 
-function MemberRow({ member }: { member: Member }) {
+function MemberRow({ member, budgets }: { member: Member; budgets: Members["budgets"] }) {
   const { account_id: account, may } = useAccount();
   const { person } = useSession();
   const isMe = member.person_id === person?.id;
@@ -116,7 +116,13 @@ function MemberRow({ member }: { member: Member }) {
         )}
       </Table.Td>
       <Table.Td>
-        <MemberBudget member={member} />
+        {budgets === null ? (
+          <Text size="sm" c="dimmed">
+            not readable now
+          </Text>
+        ) : (
+          <MemberBudget member={member} budget={budgets.find(({ id }) => id === member.person_id)} />
+        )}
       </Table.Td>
       <Table.Td>
         <Time at={member.joined_at} />

@@ -11,7 +11,7 @@ import { requireRole } from "../../door/authorize.ts";
 import { accountOf, type Handlers } from "../../door/console-call.ts";
 import { memberBudget, SPEND_PERIODS } from "../../requests/budgets.ts";
 import { recordAudit } from "../audit.ts";
-import { memberRecord, noMember, personIn } from "./member-routes.ts";
+import { noMember, personIn } from "./member-routes.ts";
 
 /** Keys that move at the same time. */
 const AT_ONCE = 20;
@@ -36,7 +36,9 @@ export function memberBudgetRoutes(deps: ConsoleDeps): Handlers<"setMemberBudget
       await putKeysBelow(deps, accountId, personId);
       const detail = { spend_limit: usd ?? "none", ...(period === null ? {} : { period }) };
       await recordAudit(deps, call, { action: "member.budget_set", subject: personId, detail });
-      return memberRecord(member, await memberBudget(deps, accountId, personId));
+      const budget = await memberBudget(deps, accountId, personId);
+      if (budget === null) throw new Error("Billing has answered without the stored budget.");
+      return budget;
     },
   };
 }

@@ -1,14 +1,14 @@
 // Member routes serve the name of an account, its settings, its members and their roles. Only owners add and change owners, and one
 // always stays.
 import { randomUUID } from "node:crypto";
-import { type BudgetRecord, mayActAs, type Role, responseFormat } from "@gr/console-api";
+import { mayActAs, type Role, responseFormat } from "@gr/console-api";
 import { ServiceError } from "@gr/proto";
 import { isUuid } from "@gr/runtime";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { requireRole } from "../../door/authorize.ts";
 import { accountOf, type Handlers, signedInOf } from "../../door/console-call.ts";
 import { createToken, digestOfToken } from "../../people/invitation-token.ts";
-import { memberBudget, readBudgets } from "../../requests/budgets.ts";
+import { readBudgets } from "../../requests/budgets.ts";
 import type { Invitation, Member } from "../../store.ts";
 import { readAuditPage, recordAudit } from "../audit.ts";
 
@@ -27,7 +27,7 @@ type MemberRoutes = Handlers<
 >;
 
 export function memberRoutes(deps: ConsoleDeps): MemberRoutes {
-  const { store, accounts, keys, attempts, mailer, links, clock } = deps;
+  const { store, accounts, keys, attempts, mailer, links, events, clock } = deps;
   return {
     renameAccount: async (call) => {
       const { name } = call.body;
@@ -57,9 +57,15 @@ export function memberRoutes(deps: ConsoleDeps): MemberRoutes {
         store.invitations(accountId),
       ]);
       const ids = members.map(({ personId }) => personId);
-      const budgets = await readBudgets(deps, accountId, ids);
-      const data = members.map((member) => memberRecord(member, budgets.get(member.personId) ?? null));
-      return { data, invitations: invitations.map(invitationRecord) };
+      const budgets = await readBudgets(deps, accountId, ids).catch((error: unknown) => {
+        events.memberBudgetsNotRead(accountId, error);
+        return undefined;
+      });
+      return {
+        data: members.map(memberRecord),
+        invitations: invitations.map(invitationRecord),
+        budgets: budgets === undefined ? null : [...budgets.values()],
+      };
     },
     invite: async (call) => {
       const accountId = accountOf(call);
@@ -114,7 +120,7 @@ export function memberRoutes(deps: ConsoleDeps): MemberRoutes {
       });
       if (changed === undefined) throw noMember();
       await recordAudit(deps, call, { action: "member.role_changed", subject: personId, detail: { role } });
-      return memberRecord(changed, await memberBudget(deps, accountOf(call), personId));
+      return memberRecord(changed);
     },
     removeMember: async (call) => {
       const personId = personIn(call.params);
@@ -158,8 +164,8 @@ export function noMember(): ServiceError {
   });
 }
 
-export function memberRecord({ personId, email, name, role, joinedAt }: Member, budget: BudgetRecord | null) {
-  return { person_id: personId, email, name, role, joined_at: joinedAt.toISOString(), budget };
+function memberRecord({ personId, email, name, role, joinedAt }: Member) {
+  return { person_id: personId, email, name, role, joined_at: joinedAt.toISOString() };
 }
 
 function invitationRecord({ id, email, role, invitedBy, createdAt, expiresAt }: Invitation) {
