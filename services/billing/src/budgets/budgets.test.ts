@@ -1,4 +1,4 @@
-// Budgets above keys: a change is stored before its answer, a list shows what is left, and a refusal names the level alone.
+// Budgets above keys. A change is stored before its answer, a list shows the use, and a refusal names the level alone.
 import { randomUUID } from "node:crypto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { BudgetLevel, type Outcome, OutcomeCode, SpendPeriod } from "@gr/proto/billing";

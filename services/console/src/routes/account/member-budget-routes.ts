@@ -1,5 +1,5 @@
-// Member budget routes set the limit that all keys of one member share. Keys that the member has created come below it: existing keys
-// when the limit is set, and each new key at once.
+// Member budget routes set the limit that all keys of one member share. They put the existing keys of the member below it; the key
+// routes do so with each new key.
 import type { Role } from "@gr/console-api";
 import { parseCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
