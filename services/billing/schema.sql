@@ -1,4 +1,4 @@
--- Schema after all migrations; functions are in sql/. A test writes it from pg_catalog with UPDATE_SCHEMA=1.
+-- Schema after all migrations. A test writes it from pg_catalog with UPDATE_SCHEMA=1.
 
 CREATE TYPE deposit_status AS ENUM ('PENDING', 'COMPLETED', 'FAILED', 'REFUNDED');
 
@@ -301,6 +301,28 @@ CREATE TABLE open_hold (
   CONSTRAINT open_hold_pkey PRIMARY KEY (bucket, account_id, place_seq)
 ) WITH (fillfactor=70);
 
+-- Prompts and answers of text requests, for keys that save them. Rows are deleted after their retention.
+CREATE TABLE saved_text (
+  account_id uuid NOT NULL,
+  id uuid NOT NULL /* Id of the request. */,
+  spender_id uuid NOT NULL,
+  began_at timestamp with time zone NOT NULL,
+  prompt bytea /* Body of the request, JSON; null if it is too long. */,
+  answer bytea /* Answer, JSON; null without an answer, or if it is too long. */,
+  prompt_bytes bigint NOT NULL /* Bytes of the body, also of one that is too long. */,
+  answer_bytes bigint NOT NULL,
+  stored_bytes bigint NOT NULL /* Share of the row in the bytes of its account. */,
+  CONSTRAINT saved_text_pkey PRIMARY KEY (account_id, id)
+);
+
+-- Entries and bytes of saved texts of each account: the sums over saved_text.
+CREATE TABLE saved_text_use (
+  account_id uuid NOT NULL,
+  entries bigint NOT NULL,
+  bytes bigint NOT NULL,
+  CONSTRAINT saved_text_use_pkey PRIMARY KEY (account_id)
+);
+
 -- What may spend: one row per API key, with its cap, its window and its running totals.
 CREATE TABLE spender (
   id uuid NOT NULL,
@@ -468,6 +490,10 @@ CREATE INDEX kept_answer_age ON kept_answer USING btree (kept_at);
 CREATE INDEX open_hold_due ON open_hold USING btree (service, deadline_at);
 
 CREATE INDEX open_hold_in_order ON open_hold USING btree (placed_at, hold_id);
+
+CREATE INDEX saved_text_by_time ON saved_text USING btree (account_id, began_at);
+
+CREATE INDEX saved_text_of_spender ON saved_text USING btree (account_id, spender_id);
 
 CREATE INDEX spender_in_order ON spender USING btree (account_id, created_at, id);
 

@@ -1,4 +1,4 @@
--- Schema after all migrations; functions are in sql/. A test writes it from pg_catalog with UPDATE_SCHEMA=1.
+-- Schema after all migrations. A test writes it from pg_catalog with UPDATE_SCHEMA=1.
 
 CREATE TABLE account (
   id uuid NOT NULL,
@@ -31,6 +31,7 @@ CREATE TABLE api_key (
   former_hint text,
   former_ends_at timestamp with time zone,
   budget_id uuid,
+  saves_texts boolean NOT NULL DEFAULT false,
   CONSTRAINT api_key_allowed_models_check CHECK (cardinality(allowed_models) >= 1 AND cardinality(allowed_models) <= 100),
   CONSTRAINT api_key_allowed_providers_check CHECK (cardinality(allowed_providers) >= 1 AND cardinality(allowed_providers) <= 100),
   CONSTRAINT api_key_cap_credits_check CHECK (cap_credits >= 0),

@@ -55,6 +55,7 @@ const free: Readonly<Record<string, readonly [path: string, body?: object]>> = {
   ],
   "GET /v1/generations": ["/v1/generations"],
   "GET /v1/generations/{id}": ["/v1/generations/00000000-0000-4000-8000-000000000000"],
+  "GET /v1/generations/{id}/text": ["/v1/generations/00000000-0000-4000-8000-000000000000/text"],
   "DELETE /v1/generations/{id}": ["/v1/generations/00000000-0000-4000-8000-000000000000"],
   "GET /media/{name}": ["/media/none.png"],
   "GET /v1/models": ["/v1/models"],

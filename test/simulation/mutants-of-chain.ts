@@ -87,9 +87,9 @@ export const MUTANTS_OF_CHAIN: readonly Mutant[] = [
   },
   {
     file: `${CHAIN}/account-work.ts`,
-    find: "outcome.refusal?.inFlight === false && isYoung",
-    replace: "(outcome.refusal?.inFlight === false || isYoung)",
-    what: "a repeated place, or one that waits for other holds, is refused by old memory",
+    find: "return this.isHopeless() && this.areNew();",
+    replace: "return this.isHopeless();",
+    what: "a repeated place is refused by old memory",
     caught: { test: TEST, name: "is read at once if one of them may be a repeat" },
   },
   {
@@ -346,5 +346,19 @@ export const MUTANTS_OF_CHAIN: readonly Mutant[] = [
     replace: "",
     what: "one account fills the memory of each writer with open holds",
     caught: { test: "packages/ledger/src/decide.test.ts", name: "a largest number of open holds" },
+  },
+  {
+    file: `${CHAIN}/account-work.ts`,
+    find: "      return isOfMoney && outcome.refusal?.inFlight === false;\n",
+    replace: "      return isOfMoney;\n",
+    what: "a place that waits for other holds is refused by old memory",
+    caught: { test: TEST, name: "is read at once if one of them may be a repeat" },
+  },
+  {
+    file: "services/billing/src/windows-copy/used-up-budgets.ts",
+    find: "if (known.has(id)) doubtful.add(accountId);",
+    replace: "known.has(accountId);",
+    what: "a copy refuses the repeat of an open hold",
+    caught: { test: LYING_REDIS, name: "the repeat of an open hold" },
   },
 ];

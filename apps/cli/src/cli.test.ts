@@ -10,14 +10,8 @@ import { ModelKind, TextImportState } from "@gr/proto/catalog";
 import { GenerationKind, GenerationStatus } from "@gr/proto/media";
 import { freePort } from "@gr/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import {
-  type RouterUnderTest,
-  runMain,
-  runWith,
-  SECRET,
-  startRouter,
-  writeRuntimeFile,
-} from "./test/start-router.ts";
+import { runWith } from "./simulated.ts";
+import { type RouterUnderTest, runMain, SECRET, startRouter, writeRuntimeFile } from "./test/start-router.ts";
 
 let router: RouterUnderTest;
 let scratch: string;
@@ -92,6 +86,17 @@ describe("keys", () => {
       expect([set, removed]).toEqual(["b64_ephemeral", null]);
       await expectFailure(/url, b64_json, b64_ephemeral, none/, ...command, "base64");
     }
+  });
+
+  test("save texts only if this is named, until it is taken back", async () => {
+    const account = await newAccount();
+    const mint = ["key", "mint", "--account", account, "--name", "CI"];
+    expect((await router.json(...mint)).saves_texts).toBe(false);
+    const { id, saves_texts: saves } = await router.json(...mint, "--save-texts");
+    const update = ["key", "update", "--account", account, "--id", id];
+    const renamed = await router.json(...update, "--name", "other");
+    const { saves_texts: removed } = await router.json(...update, "--no-save-texts");
+    expect([saves, renamed.saves_texts, removed]).toEqual([true, true, false]);
   });
 
   test("of the management kind can be minted here", async () => {

@@ -31,6 +31,13 @@ export {
   type RouteStateInit,
 } from "./route-health.ts";
 export {
+  createSavedTexts,
+  MOST_SAVED_BYTES,
+  type SavedTextInput,
+  type SavedTexts,
+  savedTextRecord,
+} from "./saved-texts.ts";
+export {
   createTextLog,
   TextApi,
   type TextLineInit,

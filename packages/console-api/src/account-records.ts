@@ -38,6 +38,7 @@ export const keyRecord = z.object({
     .nullable()
     .describe("which of them binds; null = management key"),
   budget: budgetRecord.nullable().describe("the budget above the key, whose limit it shares"),
+  saves_texts: z.boolean().describe("prompts and answers of text requests with the key are saved"),
   former_secret: z
     .object({ hint: z.string(), ends_at: time })
     .nullable()
@@ -70,6 +71,10 @@ const defaultFormat = responseFormat
   .nullable()
   .describe("response_format of image and video requests without one; null = that of the account");
 
+const savesTexts = z
+  .boolean({ error: "It must be true or false" })
+  .describe("true: prompts and answers of text requests with the key are saved");
+
 export const newKeyBody = z
   .strictObject({
     name,
@@ -80,10 +85,15 @@ export const newKeyBody = z
     allowed_models: allowedModels.default(null),
     allowed_providers: allowedProviders.default(null),
     default_response_format: defaultFormat.default(null),
+    saves_texts: savesTexts.default(false),
   })
   .refine(({ spend_limit, spend_limit_period }) => spend_limit !== null || spend_limit_period === null, {
     error: "A period needs a limit",
     path: ["spend_limit_period"],
+  })
+  .refine(({ kind, saves_texts }) => kind === "normal" || !saves_texts, {
+    error: "A management key generates nothing and saves no texts",
+    path: ["saves_texts"],
   })
   .refine(({ kind, spend_limit }) => kind === "normal" || spend_limit === null, {
     error: "A management key does not spend, so it has no spend limit; leave it out",
@@ -101,6 +111,7 @@ export const keyChangeBody = z
     allowed_models: allowedModels,
     allowed_providers: allowedProviders,
     default_response_format: defaultFormat,
+    saves_texts: savesTexts,
   })
   .partial();
 

@@ -1,5 +1,5 @@
 // The log of an account in the console: the records of the public API, with filters and cursors of the console.
-import { KIND_FILTERS, REQUEST_STATUSES, requestRecord } from "@gr/request-record";
+import { KIND_FILTERS, REQUEST_STATUSES, requestRecord, savedText } from "@gr/request-record";
 import { z } from "zod";
 import { moment, page, pageQuery, time, usd } from "./fields.ts";
 
@@ -10,6 +10,7 @@ export type {
   RequestPrice,
   RequestRecord,
   RequestState,
+  SavedTextRecord,
   TextRecord,
 } from "@gr/request-record";
 export { requestRecord };
@@ -39,6 +40,15 @@ export const removedMedia = z.object({
     .boolean()
     .describe("it was running: its files are deleted at its end, if it was not stopped in time"),
 });
+
+export const foundSavedText = z.object({ text: savedText.nullable().describe("null = nothing is saved") });
+export const savedTextUse = z.object({
+  days: z.number().int().describe("0 = nothing is saved"),
+  entries: z.number().int(),
+  bytes: z.number().int(),
+  most_bytes: z.number().int().describe("of a full account no further prompts and answers are saved"),
+});
+export const deletedTexts = z.object({ deleted: z.number().int() });
 
 const count = z.number().int();
 export const requestSummary = z.object({

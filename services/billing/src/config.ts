@@ -26,5 +26,23 @@ export const billingConfig = z.object({
     .describe(
       "days for which the log of text requests is stored: times, tokens, attempts, no word of prompts or answers; `0` = no log. An account may have a term of its own: `npm run cli -- text retention set --account <id> --days <n>`",
     ),
+  TEXT_SAVED_DAYS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(MOST_DAYS)
+    .default(30)
+    .describe(
+      "days for which prompts and answers are saved, for keys that save them, and at most as long as the log of text requests; `0` = none are saved, for any key",
+    ),
+  TEXT_SAVED_ACCOUNT_MB: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .default(256)
+    .describe(
+      "megabytes of saved prompts and answers of one account; of a full account no further ones are saved, and its requests run as before",
+    ),
 });
 export type BillingConfig = z.infer<typeof billingConfig>;

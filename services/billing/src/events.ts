@@ -16,6 +16,8 @@ const MOST_LOGGED = 20;
 const COUNTED: ReadonlySet<string> = new Set(["place", "capture", "release", "abandon", "extend", "next"]);
 
 export interface BillingEvents extends StepLedgerEvents {
+  /** Prompts and answers that were not saved because their account is full. */
+  textsNotSaved(entries: number): void;
   /** All holds that are open now. */
   holdsSeen(holds: readonly OpenHolds[]): void;
   ledgerVerified(differences: readonly Difference[]): void;
@@ -99,6 +101,11 @@ export function createBillingEvents(log: Logger, metrics: Registry, waiting: () 
     labelNames: ["service"],
     registers,
   });
+  const textsNotSaved = new Counter({
+    name: "billing_saved_texts_refused_total",
+    help: "Prompts and answers that were not saved because their account is full",
+    registers,
+  });
   new Gauge({
     name: "billing_calls_waiting",
     help: "Calls that wait for a commit",
@@ -133,6 +140,7 @@ export function createBillingEvents(log: Logger, metrics: Registry, waiting: () 
       }
       if (captured > 0n) charged.inc(Number(formatCredits(captured)));
     },
+    textsNotSaved: (entries) => textsNotSaved.inc(entries),
     holdsSeen(holds) {
       open.reset();
       overdue.reset();

@@ -8,6 +8,8 @@ import { createBillingEvents } from "./events.ts";
 import { billingReportRpc } from "./reports/report-rpc.ts";
 import { billingRest } from "./rpc/rest.ts";
 import { billingRpc } from "./rpc/rpc.ts";
+import { savedTextRpc } from "./saved-texts/saved-text-rpc.ts";
+import { createSavedTextStore } from "./saved-texts/saved-text-store.ts";
 import { createStepLedger } from "./step-ledger/step-ledger.ts";
 import { textLogRpc } from "./text-log/text-log-rpc.ts";
 import { createTextLogStore } from "./text-log/text-log-store.ts";
@@ -24,6 +26,7 @@ const LOOK_EVERY_MS = 15_000;
 const READY_FOR_MS = 1_000;
 /** A check of the tables reads files and opens a transaction, and tables change rarely. */
 const TABLES_FOR_MS = 15_000;
+const BYTES_PER_MB = 1024n * 1024n;
 
 const schema = { name: "billing", migrations: join(import.meta.dirname, "../migrations") };
 
@@ -43,6 +46,9 @@ export const billingModule = defineModule({
     const { accounts, reports, holds } = ledger;
     const texts = createTextLogStore(pool, ledger.reader);
     const textDays = config.TEXT_LOG_DAYS;
+    const savedBytes = BigInt(config.TEXT_SAVED_ACCOUNT_MB) * BYTES_PER_MB;
+    const savedTerms = { days: config.TEXT_SAVED_DAYS, logDays: textDays, mostBytes: savedBytes };
+    const savedTexts = createSavedTextStore(pool, savedTerms);
     const activity = createActivity({ pool, accounts, clock, follow: ledger.follow });
     const rounds: (() => Promise<void>)[] = [];
     const answers = createReadyCheck({
@@ -68,6 +74,7 @@ export const billingModule = defineModule({
         budgetRpc(ledger.budgets),
         billingReportRpc({ reports, accounts }),
         textLogRpc(texts, textDays),
+        savedTextRpc(savedTexts, savedBytes, events.textsNotSaved),
         activity.rpc,
       ],
       rest: { routes: [...billingRest({ accounts, events }).routes, activity.route] },
@@ -84,6 +91,9 @@ export const billingModule = defineModule({
         );
         repeat(SWEEP_EVERY_MS, "old lines of the text log could not be deleted", (stopping) =>
           texts.removeOld(textDays, new Date(clock.now()), stopping),
+        );
+        repeat(SWEEP_EVERY_MS, "old prompts and answers could not be deleted", (stopping) =>
+          savedTexts.removeOld(new Date(clock.now()), stopping),
         );
       },
       ready: async () => {

@@ -18,6 +18,7 @@ import { memberRoutes } from "./routes/account/member-routes.ts";
 import { moneyRoutes } from "./routes/account/money-routes.ts";
 import { paymentRoutes } from "./routes/account/payment-routes.ts";
 import { requestRoutes } from "./routes/account/request-routes.ts";
+import { savedTextRoutes } from "./routes/account/saved-text-routes.ts";
 import { standingRoutes } from "./routes/account/standing.ts";
 import { topUpRoutes } from "./routes/account/top-up-routes.ts";
 import { healthRoutes } from "./routes/operator/health-routes.ts";
@@ -46,6 +47,7 @@ export function consoleRest(deps: ConsoleDeps, work: RunningWork): RestApi {
     ...activityRoutes(deps),
     ...standingRoutes(deps),
     ...requestRoutes(deps),
+    ...savedTextRoutes(deps),
     ...paymentRoutes(deps),
     ...topUpRoutes(deps),
     ...operatorRoutes(deps),

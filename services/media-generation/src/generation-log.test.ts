@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { TextApi, TextLineSchema } from "@gr/proto/billing";
 import { MediaGenerationService } from "@gr/proto/media";
+import { SavedTextSchema } from "@gr/proto/saved-texts";
 import { createRemoteTransport, createServiceClient, systemClock } from "@gr/runtime";
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -107,6 +108,37 @@ describe("a text request, as billing keeps it,", () => {
         param,
       ]);
     }
+  });
+
+  test("has its saved prompt and answer for its key only, until they are deleted", async () => {
+    const { accountId, keyId: spenderId } = caller;
+    const bytes = (value: object) => new Uint8Array(Buffer.from(JSON.stringify(value)));
+    const saved = {
+      ...{ accountId, spenderId, requestId: id, beganAt: BigInt(Date.UTC(2026, 10, 22)) },
+      ...{
+        prompt: bytes({ messages: [] }),
+        promptBytes: 15n,
+        answer: bytes({ choices: [] }),
+        answerBytes: 14n,
+      },
+    };
+    const read = async (key: string = caller.keyId, of: string = id) =>
+      answerOf(await fetch(`${media.url()}/v1/generations/${of}/text`, { headers: { [KEY_HEADER]: key } }));
+    expect((await read()).body.error).toMatchObject({ code: "not_found", param: "id" });
+    media.billing.savedTexts.push(create(SavedTextSchema, saved));
+    expect((await read()).body).toEqual({
+      ...{ id, object: "saved_text", created_at: "2026-11-22T00:00:00.000Z" },
+      ...{ expires_at: "2026-12-22T00:00:00.000Z", prompt: { messages: [] }, prompt_bytes: 15 },
+      ...{ answer: { choices: [] }, answer_bytes: 14 },
+    });
+    const other = randomUUID();
+    for (const { status } of [await read(other), await read(caller.keyId, "none"), await remove(id, other)])
+      expect(status).toBe(404);
+    expect((await read()).status).toBe(200);
+    expect((await remove(id)).body).toEqual({ id, deleted: true });
+    expect((await read()).status).toBe(404);
+    // A repeated deletion has the same answer, and the log has the request.
+    expect([(await remove(id)).status, (await media.logged(id)).status]).toEqual([200, 200]);
   });
 
   test("is nobody else's", async () => {

@@ -17,6 +17,7 @@ import {
   TextLogService,
 } from "@gr/proto/billing";
 import { PutBudgetRequestSchema } from "@gr/proto/budgets";
+import { type SavedText, SavedTextService } from "@gr/proto/saved-texts";
 import { type Clock, defineModule, implement, type Module, type RpcService, systemClock } from "@gr/runtime";
 import { z } from "zod";
 import { FakeBudgets } from "./fake-budgets.ts";
@@ -45,6 +46,8 @@ export class FakeBilling {
   readonly calls: BillingCall[] = [];
   /** The log of text requests, as it was written. */
   readonly textLines: TextLine[] = [];
+  /** Saved prompts and answers, as they were written. */
+  readonly savedTexts: SavedText[] = [];
   /** Runs before a call is carried out, for each of its operations. A rejection fails the whole call, and nothing of it is done. */
   before: (call: BillingCall) => Promise<void> = async () => undefined;
   /** Runs between a call and its answer. A rejection replaces the answer. */
@@ -67,7 +70,13 @@ export class FakeBilling {
       needs: [],
       config: z.object({}),
       create: async () => ({
-        rpc: [this.service, this.#budgets.serve(), this.#serveTextLog(), this.#serveActivity()],
+        rpc: [
+          this.service,
+          this.#budgets.serve(),
+          this.#serveTextLog(),
+          this.#serveSavedTexts(),
+          this.#serveActivity(),
+        ],
       }),
     });
   }
@@ -216,6 +225,35 @@ export class FakeBilling {
       readActivity: async () => ({}),
       nameModelKinds: async () => ({}),
       nameKeyMembers: async () => ({}),
+    });
+  }
+
+  #serveSavedTexts(): RpcService {
+    const isOf = ({
+      accountId,
+      spenderId,
+      requestId,
+    }: Record<"accountId" | "spenderId" | "requestId", string>) => {
+      return (text: SavedText) =>
+        text.accountId === accountId &&
+        (spenderId === "" || text.spenderId === spenderId) &&
+        (requestId === "" || text.requestId === requestId);
+    };
+    return implement(SavedTextService, {
+      saveTexts: async ({ texts }) => {
+        this.savedTexts.push(...texts);
+        return { refused: 0 };
+      },
+      findSavedText: async (request) => {
+        const text = this.savedTexts.find(isOf(request));
+        return text === undefined ? {} : { text, days: 30 };
+      },
+      deleteSavedTexts: async (request) => {
+        const gone = this.savedTexts.filter(isOf(request));
+        for (const text of gone) this.savedTexts.splice(this.savedTexts.indexOf(text), 1);
+        return { deleted: BigInt(gone.length) };
+      },
+      getSavedTextUse: async () => ({ days: 30 }),
     });
   }
 

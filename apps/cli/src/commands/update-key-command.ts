@@ -35,11 +35,13 @@ interface UpdateOptions {
   allowProviders?: string[];
   allProviders?: true;
   budget?: string;
+  saveTexts?: boolean;
 }
 
 export const ALLOW_MODELS =
   "ids of models that the key may use, separated by commas; * at the end of an id stands for any end";
 export const BUDGET = "budget above the key, whose limit it shares";
+export const SAVE_TEXTS = "save prompts and answers of text requests with the key";
 export const ALLOW_PROVIDERS = "providers that the key may use, separated by commas";
 
 export function addUpdateKeyCommand(key: Command, runs: Runs): void {
@@ -68,6 +70,8 @@ export function addUpdateKeyCommand(key: Command, runs: Runs): void {
     .option("--allow-providers <names>", ALLOW_PROVIDERS, namesOf)
     .addOption(new Option("--all-providers", "allow all providers").conflicts("allowProviders"))
     .option("--budget <id>", `${BUDGET}; once only`, uuidOf)
+    .option("--save-texts", SAVE_TEXTS)
+    .option("--no-save-texts", "save no further prompts and answers; the saved ones stay")
     .option("--disable", "refuse the key until it is enabled")
     .addOption(new Option("--enable", "accept a disabled key again").conflicts("disable"))
     .action(
@@ -95,6 +99,7 @@ export function addUpdateKeyCommand(key: Command, runs: Runs): void {
 /** The fields of the request that the options name. */
 function changeOf(options: UpdateOptions) {
   const { name, spendLimit, period, expiresAt, neverExpires, disable, enable, responseFormat } = options;
+  const { saveTexts } = options;
   return {
     ...(name === undefined ? {} : { name }),
     ...(disable === undefined ? {} : { active: false }),
@@ -105,6 +110,7 @@ function changeOf(options: UpdateOptions) {
     ...(responseFormat === undefined ? {} : { defaultResponseFormat: responseFormat }),
     ...(options.budget === undefined ? {} : { budgetId: options.budget }),
     ...listChangeOf(options),
+    ...(saveTexts === undefined ? {} : { savesTexts: saveTexts }),
     ...(neverExpires === undefined ? {} : { expiry: { case: "neverExpires" as const, value: true } }),
   };
 }

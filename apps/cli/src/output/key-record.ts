@@ -21,6 +21,7 @@ export function keyRecord(key: Key) {
     allowed_models: key.allowedModels?.names ?? null,
     allowed_providers: key.allowedProviders?.names ?? null,
     budget_id: key.budgetId || null,
+    saves_texts: key.savesTexts,
   };
 }
 

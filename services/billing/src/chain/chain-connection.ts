@@ -18,7 +18,6 @@ import {
   type AccountCache,
   type CachedAccount,
   type Confirmation,
-  forget,
   keepInCache,
   newAccountCache,
 } from "./cached-account.ts";
@@ -146,7 +145,6 @@ export class ChainConnection {
       open = open.filter((work) => !final.has(work));
     }
     const accounts = Array.from(works.values(), ({ cached }) => cached);
-    for (const cached of accounts) forget(cached, this.#cache.size);
     keepInCache(this.#cache, accounts);
     for (const cached of accounts) {
       if (isStateDue(cached, stepsBetweenStates)) this.#due.set(cached.account.id, cached);
@@ -215,7 +213,7 @@ export class ChainConnection {
   /** A flood of hopeless places reads an account once a second. */
   #isRefusedFromMemory(work: AccountWork): boolean {
     const age = this.#now().stopwatch - work.cached.confirmed.stopwatch;
-    return work.answered.size === 0 && age < CONFIRMED_FOR_MS && work.isHopeless();
+    return work.answered.size === 0 && age < CONFIRMED_FOR_MS && work.isHopelessAndNew();
   }
 
   #now(): Confirmation {

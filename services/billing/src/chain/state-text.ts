@@ -66,10 +66,19 @@ type Flat<Of, Name extends keyof Of> = Omit<Of, Name> & {
     : never;
 };
 
+/** A replacer of JSON.stringify would need several times as long. */
 function textOf(value: unknown): string {
-  return JSON.stringify(value, (_name, part: unknown) =>
-    typeof part === "bigint" ? { [INTEGER]: part.toString() } : part,
-  );
+  return JSON.stringify(withoutIntegers(value));
+}
+
+function withoutIntegers(part: unknown): unknown {
+  if (typeof part === "bigint") return { [INTEGER]: part.toString() };
+  if (typeof part !== "object" || part === null) return part;
+  if (Array.isArray(part)) return part.map(withoutIntegers);
+  const from = part as Record<string, unknown>;
+  const members: Record<string, unknown> = {};
+  for (const name of Object.keys(from)) members[name] = withoutIntegers(from[name]);
+  return members;
 }
 
 /** A reviver of JSON.parse would need twice as long. */

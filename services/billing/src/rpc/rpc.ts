@@ -20,7 +20,7 @@ import type { AnswerStore, AnswerToKeep, CheckSpender, ClaimingSpender } from ".
 import type { BillingEvents } from "../events.ts";
 import type { HoldStore, Lease } from "../holds/hold.ts";
 import type { LedgerReport } from "../verify/ledger-report.ts";
-import { ledgerError } from "../writer/ledger-error.ts";
+import { reaching } from "../writer/ledger-error.ts";
 import type { OperationWriter, Posted } from "../writer/posted.ts";
 import {
   bytes,
@@ -120,12 +120,6 @@ export function billingRpc(deps: BillingDeps): RpcService {
       events.ledgerVerified(report.differences);
       return reportMessage(report);
     },
-  });
-}
-
-async function reaching<T>(answer: Promise<T>): Promise<T> {
-  return answer.catch((error) => {
-    throw ledgerError(error);
   });
 }
 

@@ -5,6 +5,7 @@ import type { Principal } from "@gr/identity";
 import { ActivityService } from "@gr/proto/activity";
 import { BillingReportService, BillingService, TextLogService } from "@gr/proto/billing";
 import { BudgetService } from "@gr/proto/budgets";
+import { SavedTextService } from "@gr/proto/saved-texts";
 import {
   type CallOptions,
   createRemoteTransport,
@@ -35,6 +36,7 @@ export interface BillingProcess {
   readonly reports: ServiceClient<typeof BillingReportService>;
   readonly texts: ServiceClient<typeof TextLogService>;
   readonly budgets: ServiceClient<typeof BudgetService>;
+  readonly savedTexts: ServiceClient<typeof SavedTextService>;
   readonly activity: ServiceClient<typeof ActivityService>;
   rest(
     path: string,
@@ -158,6 +160,7 @@ export async function startBillingOn(
     reports: running.dial("billing", BillingReportService),
     texts: running.dial("billing", TextLogService),
     budgets: running.dial("billing", BudgetService),
+    savedTexts: running.dial("billing", SavedTextService),
     activity: running.dial("billing", ActivityService),
     rest: async (path, as, method = "GET") => {
       const headers = { [PRINCIPAL_HEADER]: signPrincipal(SECRET, "billing", as, clock) };

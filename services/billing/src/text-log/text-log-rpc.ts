@@ -14,7 +14,7 @@ import {
 import { implement, pageOf, type RpcService } from "@gr/runtime";
 import { instant, invalid, limit, text, uuid } from "../rpc/field-rules.ts";
 import { holdStateOf, messageOfHoldState } from "../rpc/message-names.ts";
-import { ledgerError } from "../writer/ledger-error.ts";
+import { reaching } from "../writer/ledger-error.ts";
 import {
   type Days,
   type LoggedText,
@@ -69,12 +69,6 @@ export function textLogRpc(store: TextLogStore, byDefault: Days): RpcService {
       await reaching(store.setDaysOf(account, days));
       return termOf(account);
     },
-  });
-}
-
-async function reaching<T>(answer: Promise<T>): Promise<T> {
-  return answer.catch((error) => {
-    throw ledgerError(error);
   });
 }
 

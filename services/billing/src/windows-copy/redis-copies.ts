@@ -15,9 +15,9 @@ import type { WindowCopy } from "./window-copy.ts";
 /** Copies that wait for Redis, at most. Later ones are dropped. */
 const MOST_WAITING = 10_000;
 /** Copies of one script. */
-const MOST_AT_ONCE = 200;
-/** Pause between two scripts, so a busy budget is copied at most so often. */
-const PAUSE_MS = 20;
+const MOST_AT_ONCE = 500;
+/** Pause between two scripts, so a budget is copied at most ten times a second. */
+const PAUSE_MS = 100;
 /** Used-up budgets that a process reads at its start, and that Redis lists. */
 const MOST_USED_UP = 5_000;
 const READ_AT_ONCE = 500;

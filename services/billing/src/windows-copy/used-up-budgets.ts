@@ -7,6 +7,7 @@ import { AccountWork, type Asked } from "../chain/account-work.ts";
 import { type CachedAccount, newCachedAccount } from "../chain/cached-account.ts";
 import type { KnownCopies } from "../chain/chain-connection.ts";
 import { isLatest } from "../chain/state-store.ts";
+import { readBeginnings } from "../chain/step-store.ts";
 import { readLatestSteps } from "./latest-step-store.ts";
 import { copyOf, isUsedUp, lowestBudgets, type WindowCopy } from "./window-copy.ts";
 
@@ -41,14 +42,11 @@ export class UsedUpBudgets implements KnownCopies {
 
   /** Adds a copy, unless one of a later step is known. */
   add({ account, budgetId }: WindowCopy): void {
-    const { id, seq, at } = account;
+    const { id, seq } = account;
     const known = this.#accounts.get(id);
     if (known !== undefined && known.seq > seq) return;
     const byBudget = known?.seq === seq ? known.byBudget : new Map<Id, CachedAccount>();
-    // A hold that is younger than the latest step is none of the stored ones.
-    const confirmed = { stopwatch: Number.NEGATIVE_INFINITY, clock: at };
-    if (byBudget.size < MOST_OF_ACCOUNT)
-      byBudget.set(budgetId, { ...newCachedAccount(id), account, confirmed });
+    if (byBudget.size < MOST_OF_ACCOUNT) byBudget.set(budgetId, { ...newCachedAccount(id), account });
     this.#accounts.set(id, { seq, byBudget });
   }
 
@@ -69,8 +67,8 @@ export class UsedUpBudgets implements KnownCopies {
     if (this.#accounts.size === 0) return [];
     const byAccount = Map.groupBy(asked, ({ operation }) => operation.accountId);
     const works = Array.from(byAccount, ([id, own]) => this.#hopelessWorks(id, own, terms)).flat();
-    await this.#confirm(client, works);
-    return works.filter(({ account }) => this.#accounts.has(account.id));
+    const doubtful = await this.#confirm(client, works);
+    return works.filter(({ account }) => !doubtful.has(account.id));
   }
 
   /** @returns none unless copies refuse all operations of the account */
@@ -95,15 +93,28 @@ export class UsedUpBudgets implements KnownCopies {
     return works;
   }
 
-  /** Deletes the copies of accounts with a newer step. */
-  async #confirm(client: PoolClient, works: readonly AccountWork[]): Promise<void> {
-    const now = this.#options.stopwatch.now();
-    const due = works.filter(({ cached }) => now - cached.confirmed.stopwatch >= CONFIRMED_FOR_MS);
+  /**
+   * Reads the latest steps, and searches for places that are repeats, unless a confirmation of the last second is younger than the places.
+   * Returns accounts with a newer step, whose copies it deletes, and accounts with a repeat.
+   */
+  async #confirm(client: PoolClient, works: readonly AccountWork[]): Promise<ReadonlySet<Id>> {
+    const { clock, stopwatch } = this.#options;
+    const now = { stopwatch: stopwatch.now(), clock: clock.now() };
+    const isRecent = ({ cached }: AccountWork) =>
+      now.stopwatch - cached.confirmed.stopwatch < CONFIRMED_FOR_MS;
+    const due = works.filter((work) => !isRecent(work) || !work.areNew());
+    const doubtful = new Set<Id>();
+    if (due.length === 0) return doubtful;
     const latest = await readLatestSteps(client, [...new Set(due.map(({ account }) => account.id))]);
     for (const { account, cached } of due) {
-      if (isLatest(account, latest.get(account.id)))
-        cached.confirmed = { ...cached.confirmed, stopwatch: now };
-      else this.#accounts.delete(account.id);
+      cached.confirmed = now;
+      if (isLatest(account, latest.get(account.id))) continue;
+      doubtful.add(account.id);
+      this.#accounts.delete(account.id);
     }
+    const places = due.flatMap((work) => work.holdIds().map((id) => ({ accountId: work.account.id, id })));
+    const known = new Set((await readBeginnings(client, places)).map(({ id }) => id));
+    for (const { accountId, id } of places) if (known.has(id)) doubtful.add(accountId);
+    return doubtful;
   }
 }

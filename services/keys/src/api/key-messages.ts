@@ -59,6 +59,7 @@ export function messageOfKey(key: ApiKey): KeyMessage {
     ...(key.allowedModels === null ? {} : { allowedModels: { names: [...key.allowedModels] } }),
     ...(key.allowedProviders === null ? {} : { allowedProviders: { names: [...key.allowedProviders] } }),
     budgetId: key.budgetId ?? "",
+    savesTexts: key.savesTexts,
     ...(key.former !== null && { formerHint: key.former.hint, formerEndsAt: BigInt(key.former.endsAt) }),
   };
 }

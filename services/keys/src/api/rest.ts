@@ -21,10 +21,12 @@ import {
   periodField,
   periodNeedsLimit,
   responseFormatField,
+  savesTextsField,
   spendLimitField,
 } from "./key-fields.ts";
 
 const MODELS_WORDS = "Ids of models that the key may use, or their beginnings with * at the end";
+const SAVES_WORDS = "True: prompts and answers of text requests with this key are saved for a number of days";
 const PROVIDERS_WORDS = "Names of providers that the key may use, as in the field providers of a model";
 
 const keyRecord = z.object({
@@ -44,6 +46,7 @@ const keyRecord = z.object({
   allowed_models: z.array(z.string()).optional().describe(`${MODELS_WORDS}; absent = all`),
   allowed_providers: z.array(z.string()).optional().describe(`${PROVIDERS_WORDS}; absent = all`),
   budget_id: z.string().optional().describe("The budget above the key; absent = none"),
+  saves_texts: z.literal(true).optional().describe(`${SAVES_WORDS}; absent = no`),
 });
 const mintedRecord = keyRecord.extend({ key: z.string().describe("The secret; shown in this answer only.") });
 type KeyRecord = z.infer<typeof keyRecord>;
@@ -77,6 +80,7 @@ export const newKeyBody = (deps: Pick<KeyDeps, "clock">) =>
           .nullable()
           .default(null)
           .describe("A budget of the account, of GET /v1/budgets, whose limit the key shares; null = none"),
+        saves_texts: savesTextsField.nullable().default(null).describe(`${SAVES_WORDS}; null = no`),
       },
       { error: "The body must be a JSON object" },
     )
@@ -138,6 +142,7 @@ const mintRoute = (deps: KeyDeps) =>
         allowedModels: body.allowed_models,
         allowedProviders: body.allowed_providers,
         budgetId: body.budget_id,
+        savesTexts: body.saves_texts ?? false,
       }).catch((cause) => {
         if (cause instanceof ServiceError && CALLERS.has(cause.reason)) throw cause;
         deps.events.keyNotMinted(accountId, cause);
@@ -237,5 +242,6 @@ function recordOf(key: ApiKey): KeyRecord {
     ...(key.allowedModels === null ? {} : { allowed_models: [...key.allowedModels] }),
     ...(key.allowedProviders === null ? {} : { allowed_providers: [...key.allowedProviders] }),
     ...(key.budgetId === null ? {} : { budget_id: key.budgetId }),
+    ...(key.savesTexts && { saves_texts: true as const }),
   };
 }

@@ -39,6 +39,7 @@ import {
   periodNeedsLimit,
   personField,
   responseFormatField,
+  savesTextsField,
 } from "./key-fields.ts";
 import { kindOf, messageOfAccount, messageOfKey, messageOfWebToken, periodOf } from "./key-messages.ts";
 
@@ -66,6 +67,7 @@ const keyFields = (deps: KeyDeps) =>
       allowed_models: allowedModelsField.nullable(),
       allowed_providers: allowedProvidersField.nullable(),
       budget_id: budgetField.nullable(),
+      saves_texts: savesTextsField,
     })
     .check(periodNeedsLimit("period", "cap_credits"))
     .refine(({ kind, cap_credits }) => kind === "normal" || cap_credits === null, {
@@ -79,6 +81,10 @@ const keyFields = (deps: KeyDeps) =>
     .refine(({ kind, budget_id }) => kind === "normal" || budget_id === null, {
       error: "A management key does not spend, so it has no budget above it",
       path: ["budget_id"],
+    })
+    .refine(({ kind, saves_texts }) => kind === "normal" || !saves_texts, {
+      error: "A management key generates nothing and saves no texts",
+      path: ["saves_texts"],
     })
     .check(managementHasNoLists);
 
@@ -110,6 +116,7 @@ const changeFields = (deps: KeyDeps) =>
     allowed_providers: allowedProvidersField.optional(),
     all_providers: onlyTrue.optional(),
     budget_id: budgetField.optional(),
+    saves_texts: savesTextsField.optional(),
   });
 
 /** A period of a newer contract stays a number, which no rule lets pass. */
@@ -204,6 +211,7 @@ function newKeyOf(deps: KeyDeps, request: MintKeyRequest): NewKey {
     allowed_models: request.allowedModels?.names ?? null,
     allowed_providers: request.allowedProviders?.names ?? null,
     budget_id: request.budgetId || null,
+    saves_texts: request.savesTexts,
   });
   const { name, kind, cap_credits: spendLimit, period, expires_at: expiresAt } = fields;
   return {
@@ -212,6 +220,7 @@ function newKeyOf(deps: KeyDeps, request: MintKeyRequest): NewKey {
     allowedModels: fields.allowed_models,
     allowedProviders: fields.allowed_providers,
     budgetId: fields.budget_id,
+    savesTexts: fields.saves_texts,
   };
 }
 
@@ -233,6 +242,7 @@ function changeOf(deps: KeyDeps, request: UpdateKeyRequest): KeyChange {
     ...(providers.case === "allowedProviders" ? { allowed_providers: providers.value.names } : {}),
     ...(providers.case === "allProviders" ? { all_providers: providers.value } : {}),
     ...(request.budgetId === "" ? {} : { budget_id: request.budgetId }),
+    saves_texts: request.savesTexts,
   });
   return {
     ...(fields.name === undefined ? {} : { name: fields.name }),
@@ -250,6 +260,7 @@ function changeOf(deps: KeyDeps, request: UpdateKeyRequest): KeyChange {
     ...(fields.allowed_providers === undefined ? {} : { allowedProviders: fields.allowed_providers }),
     ...(fields.all_providers === undefined ? {} : { allowedProviders: null }),
     ...(fields.budget_id === undefined ? {} : { budgetId: fields.budget_id }),
+    ...(fields.saves_texts === undefined ? {} : { savesTexts: fields.saves_texts }),
   };
 }
 

@@ -29,6 +29,7 @@ export type KeyChange = Partial<
     | "allowedModels"
     | "allowedProviders"
     | "budgetId"
+    | "savesTexts"
   >
 >;
 
@@ -122,6 +123,9 @@ function changed(key: ApiKey, change: KeyChange): ApiKey {
   }
   if (key.budgetId !== null && next.budgetId !== key.budgetId) {
     throw invalid("budget_id", "The budget above a key never changes; mint another key");
+  }
+  if (next.kind === "management" && next.savesTexts) {
+    throw invalid("saves_texts", "A management key generates nothing and saves no texts");
   }
   if (next.period !== null && next.spendLimit === null) {
     throw invalid("period", `The period ${next.period} needs a spend limit to apply to`);

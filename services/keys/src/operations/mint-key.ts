@@ -22,6 +22,7 @@ export type NewKey = Pick<
   | "allowedModels"
   | "allowedProviders"
   | "budgetId"
+  | "savesTexts"
 >;
 
 /** @throws ServiceError account_not_found, too_many_keys, invalid_value, service_unavailable; errors of billing. */

@@ -111,7 +111,8 @@ async function listTexts(
   return found.texts.map(textMessage);
 }
 
-const spenderOf = ({ accountId, keyId = "" }: LogOwner) => ({ accountId, spenderId: keyId });
+/** The owner in the words of billing. */
+export const spenderOf = ({ accountId, keyId = "" }: LogOwner) => ({ accountId, spenderId: keyId });
 
 /** The greater id first, as UUIDs are ordered in the database. */
 function newestFirst(one: Generation, other: Generation): number {

@@ -29,6 +29,7 @@ import { byRules } from "../../parts/forms/form-rules.ts";
 import { LimitFields, type LimitValues, limitOf } from "../../parts/forms/limit-fields.tsx";
 import { RESPONSE_FORMATS } from "../../parts/forms/response-formats.ts";
 import { useAccount } from "../../session.ts";
+import { SavesTexts } from "./saved-texts.tsx";
 
 /** Values of inputs: text, and "" for an unset field. */
 interface KeyFields extends LimitValues {
@@ -40,6 +41,7 @@ interface KeyFields extends LimitValues {
   readonly allowed_providers: string[];
   /** "" = that of the account. */
   readonly default_response_format: string;
+  readonly saves_texts: boolean;
 }
 
 const NO_FIELDS: KeyFields = {
@@ -50,6 +52,7 @@ const NO_FIELDS: KeyFields = {
   allowed_models: [],
   allowed_providers: [],
   default_response_format: "",
+  saves_texts: false,
 };
 
 /** Returns the request body. */
@@ -59,6 +62,7 @@ function bodyOf({
   allowed_models,
   allowed_providers,
   default_response_format: format,
+  saves_texts,
   ...limit
 }: KeyFields) {
   return {
@@ -68,6 +72,7 @@ function bodyOf({
     allowed_models: allowed_models.length === 0 ? null : allowed_models,
     allowed_providers: allowed_providers.length === 0 ? null : allowed_providers,
     default_response_format: format === "" ? null : responseFormat.parse(format),
+    saves_texts,
   };
 }
 
@@ -94,6 +99,12 @@ function Fields({ form, isNormal }: { form: ReturnType<typeof useKeyForm>; isNor
           data={[{ value: "", label: "As the account" }, ...RESPONSE_FORMATS]}
           allowDeselect={false}
           {...form.getInputProps("default_response_format")}
+        />
+      )}
+      {isNormal && (
+        <SavesTexts
+          checked={form.values.saves_texts}
+          onChange={(checked) => form.setFieldValue("saves_texts", checked)}
         />
       )}
     </>
@@ -174,15 +185,16 @@ export function EditKey({ apiKey, close }: DialogProps & { apiKey: KeyRecord }) 
       allowed_models: apiKey.allowed_models ?? [],
       allowed_providers: apiKey.allowed_providers ?? [],
       default_response_format: apiKey.default_response_format ?? "",
+      saves_texts: apiKey.saves_texts,
     },
     keyChangeBody,
   );
   const change = useAct({
     send: (fields: KeyFields) => {
       const { spend_limit, spend_limit_period, allowed_models, allowed_providers, ...rest } = bodyOf(fields);
-      const { default_response_format, ...others } = rest;
+      const { default_response_format, saves_texts, ...others } = rest;
       const limits = {
-        ...{ spend_limit, spend_limit_period, default_response_format },
+        ...{ spend_limit, spend_limit_period, default_response_format, saves_texts },
         // An unchanged list may name a model that is gone, which a new list must not.
         ...(form.isDirty("allowed_models") && { allowed_models }),
         ...(form.isDirty("allowed_providers") && { allowed_providers }),

@@ -13,11 +13,12 @@ import { PagedRows } from "../../parts/lists/paged-rows.tsx";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
 import { useAccount } from "../../session.ts";
 import { DeleteKey, EditKey, NewKey, RotateKey, Secret } from "./key-dialogs.tsx";
+import { DeleteSavedTexts } from "./saved-texts.tsx";
 
 type Kind = KeyRecord["kind"];
 type Dialog =
   | { readonly name: "new" }
-  | { readonly name: "edit" | "rotate" | "delete"; readonly key: KeyRecord }
+  | { readonly name: "edit" | "rotate" | "forget" | "delete"; readonly key: KeyRecord }
   | { readonly name: "secret"; readonly secret: string };
 
 export function Keys() {
@@ -80,6 +81,7 @@ export function Keys() {
           onSecret={(secret) => setDialog({ name: "secret", secret })}
         />
       )}
+      {dialog?.name === "forget" && <DeleteSavedTexts apiKey={dialog.key} close={close} />}
       {dialog?.name === "delete" && <DeleteKey apiKey={dialog.key} close={close} />}
       {dialog?.name === "secret" && <Secret secret={dialog.secret} close={close} />}
     </Stack>
@@ -143,6 +145,7 @@ function Allowed({ of: key }: { of: KeyRecord }) {
   const parts = [
     ...(only.length === 0 ? [] : [`only ${only.join(", ")}`]),
     ...(format === null ? [] : [`${format} by default`]),
+    ...(key.saves_texts ? ["saves prompts and answers"] : []),
   ];
   if (parts.length === 0) return null;
   return (
@@ -238,6 +241,9 @@ function KeyMenu({ of: key, open }: { of: KeyRecord; open: TableProps["open"] })
       <Menu.Dropdown>
         <Menu.Item onClick={() => open({ name: "edit", key })}>Edit</Menu.Item>
         <Menu.Item onClick={() => open({ name: "rotate", key })}>Rotate</Menu.Item>
+        {key.kind === "normal" && (
+          <Menu.Item onClick={() => open({ name: "forget", key })}>Delete saved prompts</Menu.Item>
+        )}
         <Menu.Item color="red" onClick={() => open({ name: "delete", key })}>
           Delete
         </Menu.Item>

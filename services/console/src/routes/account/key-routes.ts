@@ -68,6 +68,7 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
           ...(providers === null ? {} : { allowedProviders: { names: providers } }),
           defaultResponseFormat: call.body.default_response_format ?? "",
           ...(budget === null ? {} : { budgetId: budget.id }),
+          savesTexts: call.body.saves_texts,
         }),
       );
       const record = await recordOf(accountId, key);
@@ -80,7 +81,7 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
       const { id: keyId = "" } = call.params;
       const before = await findKey(accountId, keyId, call.role);
       const { name, is_active: active, spend_limit, spend_limit_period, expires_at } = call.body;
-      const { default_response_format: format } = call.body;
+      const { default_response_format: format, saves_texts: savesTexts } = call.body;
       const { key } = await naming(
         keys.updateKey({
           accountId,
@@ -92,6 +93,7 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
           ...expiryChange(expires_at),
           ...listsChange(call.body),
           ...(format === undefined ? {} : { defaultResponseFormat: format ?? "" }),
+          ...(savesTexts === undefined ? {} : { savesTexts }),
         }),
       );
       const detail = Object.fromEntries(
@@ -209,6 +211,7 @@ export function keyRecordOf(
     default_response_format: RESPONSE_FORMATS.find((known) => known === key.defaultResponseFormat) ?? null,
     limited_by: isManagement ? null : bound.by,
     budget,
+    saves_texts: key.savesTexts,
     former_secret: formerOf(key, now),
   };
 }

@@ -3058,7 +3058,7 @@ export const BillingService: GenService<{
     output: typeof GetCreditsResponseSchema;
   },
   /**
-   * Lists holds, oldest first, in pages.
+   * Lists holds in pages: those of an account, and open ones of all accounts, oldest first; others of all accounts by account.
    *
    * @generated from rpc router.billing.v1.BillingService.ListHolds
    */
