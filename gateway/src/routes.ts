@@ -80,6 +80,7 @@ export const routeTable: readonly RouteRow[] = [
   { prefix: "/v1/models", module: "catalog", access: "optional", ...other },
   { prefix: "/v1/compat/models", module: "catalog", access: "optional", ...other },
   { prefix: "/v1/api-keys", module: "keys", access: "management", ...other, ...QUICK_WITH_BILLING },
+  { prefix: "/v1/budgets", module: "keys", access: "management", ...other, ...QUICK_WITH_BILLING },
   { prefix: "/v1/auth", module: "keys", access: "normal", ...other },
   {
     prefix: "/console/api",

@@ -63,6 +63,8 @@ export const errorTable = {
   insufficient_credits: { ...payment, type: "insufficient_credits", code: "insufficient_credits" },
   spend_limit_exceeded: { ...payment, type: "spend_limit_exceeded", code: "spend_limit_exceeded" },
   credits_in_flight: { ...payment, type: "insufficient_credits", code: "in_flight", retry: "helps" },
+  /** A budget above the key is closed or has expired. */
+  budget_closed: { ...payment, type: "budget_closed", code: "budget_closed" },
   spend_limit_in_flight: { ...payment, type: "spend_limit_exceeded", code: "in_flight", retry: "helps" },
   model_not_found: {
     rpc: Code.NotFound,
@@ -83,6 +85,7 @@ export const errorTable = {
   /** A default receiver of webhooks. */
   receiver_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
   account_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
+  budget_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
   person_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
   passkey_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
   invoice_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
@@ -157,6 +160,13 @@ export const errorTable = {
     status: 409,
     type: "invalid_request_error",
     code: "too_many_keys",
+    retry: "never",
+  },
+  too_many_budgets: {
+    rpc: Code.FailedPrecondition,
+    status: 409,
+    type: "invalid_request_error",
+    code: "too_many_budgets",
     retry: "never",
   },
   too_many_receivers: {

@@ -11,7 +11,7 @@ const [CAPTURE, CARRY] = ["5", "16"];
 const CREDITING = ["11", "12", "13", CARRY];
 const TOTALS = ["credited", "debited", "held"];
 
-/** @throws Error with one sentence if the statement is not sound */
+/** @param {{ key?: string, previous?: string }} options @throws Error with one sentence if the statement is not sound */
 export async function checkStatement(file, { key, previous } = {}) {
   let before;
   for await (const line of previous === undefined ? [] : linesOf(previous)) before ??= headOf(line);
@@ -73,7 +73,7 @@ class Month {
     const changes = [isCredit ? credits : 0n, charge, isCredit ? 0n : credits];
     this.#addTotals(seq, changes, after);
     for (let level = 11; level < 27; level += 4) this.#addWindow(seq, row.slice(level, level + 4), changes);
-    this.#sums.credited += changes[0];
+    this.#sums.credited += isCredit ? credits : 0n;
     this.#sums.charged += charge;
     this.#block.push(line);
     if (this.#block.length === BLOCK_STEPS) this.#endBlock();
@@ -89,7 +89,8 @@ class Month {
     this.#totals = totals;
   }
 
-  #addWindow(seq, [budget, window, used, held], [, charge, change]) {
+  #addWindow(seq, totals, [, charge, change]) {
+    const [budget, window, used, held] = totals;
     if (budget === null) return;
     const before = this.#windows.get(`${budget} ${window}`);
     const after = { used: BigInt(used), held: BigInt(held) };
@@ -183,8 +184,10 @@ function usd(credits) {
 }
 
 if (import.meta.filename === process.argv[1]) {
-  const options = { key: { type: "string" }, previous: { type: "string" } };
-  const { values, positionals } = parseArgs({ allowPositionals: true, options });
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { key: { type: "string" }, previous: { type: "string" } },
+  });
   try {
     const { accountId, steps, credited, charged, balance, reserved, trust } = await checkStatement(
       positionals[0],

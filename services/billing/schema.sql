@@ -1,4 +1,4 @@
--- Schema after all migrations; functions are in sql/. A test writes it from pg_catalog with UPDATE_SCHEMA=1.
+-- Schema after all migrations. A test writes it from pg_catalog with UPDATE_SCHEMA=1.
 
 CREATE TYPE deposit_status AS ENUM ('PENDING', 'COMPLETED', 'FAILED', 'REFUNDED');
 
@@ -301,6 +301,28 @@ CREATE TABLE open_hold (
   CONSTRAINT open_hold_pkey PRIMARY KEY (bucket, account_id, place_seq)
 ) WITH (fillfactor=70);
 
+-- Prompts and answers of text requests, for keys that save them. Rows are deleted after their retention.
+CREATE TABLE saved_text (
+  account_id uuid NOT NULL,
+  id uuid NOT NULL /* Id of the request. */,
+  spender_id uuid NOT NULL,
+  began_at timestamp with time zone NOT NULL,
+  prompt bytea /* Body of the request, JSON; null if it is too long. */,
+  answer bytea /* Answer, JSON; null without an answer, or if it is too long. */,
+  prompt_bytes bigint NOT NULL /* Bytes of the body, also of one that is too long. */,
+  answer_bytes bigint NOT NULL,
+  stored_bytes bigint NOT NULL /* Share of the row in the bytes of its account. */,
+  CONSTRAINT saved_text_pkey PRIMARY KEY (account_id, id)
+);
+
+-- Entries and bytes of saved texts of each account: the sums over saved_text.
+CREATE TABLE saved_text_use (
+  account_id uuid NOT NULL,
+  entries bigint NOT NULL,
+  bytes bigint NOT NULL,
+  CONSTRAINT saved_text_use_pkey PRIMARY KEY (account_id)
+);
+
 -- Closed months of accounts with steps. The hash of a seal covers the steps of its month and the seal before.
 CREATE TABLE seal (
   account_id uuid NOT NULL,
@@ -492,6 +514,8 @@ CREATE INDEX entry_at ON entry USING brin (at);
 
 CREATE INDEX entry_of_account ON entry USING btree (account_id, id) WHERE kind = ANY (ARRAY['deposit'::entry_kind, 'refund'::entry_kind, 'adjustment'::entry_kind, 'charge'::entry_kind]);
 
+CREATE INDEX hold_of_account ON hold USING btree (account_id, placed_at, id) WHERE state <> 'open'::hold_state;
+
 CREATE INDEX hold_open ON hold USING btree (service, deadline_at) WHERE state = 'open'::hold_state;
 
 CREATE INDEX idempotency_claimed_at ON idempotency USING btree (claimed_at);
@@ -499,6 +523,12 @@ CREATE INDEX idempotency_claimed_at ON idempotency USING btree (claimed_at);
 CREATE INDEX kept_answer_age ON kept_answer USING btree (kept_at);
 
 CREATE INDEX open_hold_due ON open_hold USING btree (service, deadline_at);
+
+CREATE INDEX open_hold_in_order ON open_hold USING btree (placed_at, hold_id);
+
+CREATE INDEX saved_text_by_time ON saved_text USING btree (account_id, began_at);
+
+CREATE INDEX saved_text_of_spender ON saved_text USING btree (account_id, spender_id);
 
 CREATE INDEX spender_in_order ON spender USING btree (account_id, created_at, id);
 
@@ -511,6 +541,8 @@ CREATE INDEX step_tx ON step USING btree (tx);
 CREATE INDEX text_request_of_account ON text_request USING btree (account_id, began_at, id);
 
 CREATE INDEX text_request_of_model ON text_request USING btree (account_id, model, began_at, id);
+
+CREATE INDEX text_request_of_provider ON text_request USING btree (account_id, ((attempts -> '-1'::integer) ->> 'provider'::text), began_at, id);
 
 CREATE INDEX text_request_of_spender ON text_request USING btree (spender_id, began_at, id);
 

@@ -1,4 +1,4 @@
--- Schema after all migrations; functions are in sql/. A test writes it from pg_catalog with UPDATE_SCHEMA=1.
+-- Schema after all migrations. A test writes it from pg_catalog with UPDATE_SCHEMA=1.
 
 CREATE TABLE account (
   id uuid NOT NULL,
@@ -30,11 +30,14 @@ CREATE TABLE api_key (
   former_digest bytea,
   former_hint text,
   former_ends_at timestamp with time zone,
+  budget_id uuid,
+  saves_texts boolean NOT NULL DEFAULT false,
   CONSTRAINT api_key_allowed_models_check CHECK (cardinality(allowed_models) >= 1 AND cardinality(allowed_models) <= 100),
   CONSTRAINT api_key_allowed_providers_check CHECK (cardinality(allowed_providers) >= 1 AND cardinality(allowed_providers) <= 100),
   CONSTRAINT api_key_cap_credits_check CHECK (cap_credits >= 0),
   CONSTRAINT api_key_check CHECK (period IS NULL OR cap_credits IS NOT NULL),
   CONSTRAINT api_key_check1 CHECK (kind = 'normal'::text OR cap_credits IS NULL),
+  CONSTRAINT api_key_check2 CHECK (kind = 'normal'::text OR budget_id IS NULL),
   CONSTRAINT api_key_digest_check CHECK (octet_length(digest) = 32),
   CONSTRAINT api_key_former_digest_check CHECK (octet_length(former_digest) = 32),
   CONSTRAINT api_key_kind_check CHECK (kind = ANY (ARRAY['normal'::text, 'management'::text])),

@@ -1,4 +1,4 @@
--- Schema after all migrations; functions are in sql/. A test writes it from pg_catalog with UPDATE_SCHEMA=1.
+-- Schema after all migrations. A test writes it from pg_catalog with UPDATE_SCHEMA=1.
 
 -- log of generations, and work list of whoever must finish or resolve one
 CREATE TABLE generation (
@@ -113,6 +113,8 @@ CREATE INDEX generation_of_account ON generation USING btree (account_id, create
 CREATE INDEX generation_of_key ON generation USING btree (account_id, key_id, created_at, id);
 
 CREATE INDEX generation_of_model ON generation USING btree (account_id, model, created_at, id);
+
+CREATE INDEX generation_of_provider ON generation USING btree (account_id, provider, created_at, id);
 
 CREATE INDEX generation_open ON generation USING btree (due_at) WHERE booked_at IS NULL;
 

@@ -455,18 +455,17 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
 
       for (const [group, names] of [
         ["model", ["sandbox/image"]],
-        ["kind", ["image"]],
         ["key", ["Demo key", "Playground"]],
       ] as const) {
-        const { data, total } = (await owner.get(of(`usage?group_by=${group}`))).body;
-        expect(data.map(({ label }: { label: string }) => label).toSorted()).toEqual([...names].toSorted());
+        const { groups, total } = (await owner.get(of(`activity?group_by=${group}`))).body;
+        expect(groups.map(({ label }: { label: string }) => label).toSorted()).toEqual([...names].toSorted());
         expect([total.requests, total.spend]).toEqual([2, formatCredits(spent)]);
       }
-      const byProvider = (await owner.get(of("usage?group_by=provider&per_day=true"))).body;
+      const byProvider = (await owner.get(of("activity?group_by=provider"))).body;
       expect(byProvider.data).toMatchObject([
-        { day: byProvider.to, requests: 2, spend: formatCredits(spent) },
+        { begins_at: byProvider.buckets.at(-1), requests: 2, spend: formatCredits(spent) },
       ]);
-      expect((await owner.get(of("usage?from=2026-02-30"))).body.error.param).toBe("from");
+      expect((await owner.get(of("activity?from=2026-02-30"))).body.error.param).toBe("from");
 
       const log = (await owner.get(of("requests?limit=1"))).body;
       expect(log.data).toMatchObject([
@@ -592,5 +591,38 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
         subject: id,
       });
     });
+  });
+
+  test("a key saves prompts and answers once it is told to, members find its requests by their creator, and the texts are deleted here", async () => {
+    const { key, secret } = (await owner.post(of("keys"), { name: "k", saves_texts: true })).body;
+    expect(key.saves_texts).toBe(true);
+    const ask = async () => {
+      const body = { model: "sandbox/chat", messages: [{ role: "user", content: "a kite" }] };
+      const answer = await call(router, "POST", "/v1/compat/chat/completions", { key: secret, body });
+      return answer.headers.get("x-request-id") ?? "";
+    };
+    const [first, second] = [await ask(), await ask()];
+    const read = async (id: string) => (await owner.get(of(`requests/${id}/text`))).body.text;
+    await until(async () => (await read(second)) !== null, { timeoutMs: 60_000 });
+    expect((await read(first)).prompt.messages[0].content).toBe("a kite");
+    const { person } = (await owner.get("session")).body;
+    const idsOf = async (filter: string) =>
+      (await owner.get(of(`requests?${filter}`))).body.data.map((each: { id: string }) => each.id);
+    expect(await idsOf(`member=${person.id}&kind=text`)).toEqual([second, first]);
+    expect(await idsOf(`member=${NOBODY}`)).toEqual([]);
+    expect(await idsOf("provider=nowhere")).toEqual([]);
+    const { provider } = (await owner.get(of(`requests/${first}`))).body;
+    expect(await idsOf(`provider=${provider}&member=${person.id}&limit=1`)).toEqual([second]);
+    const { body: use } = await owner.get(of("saved-texts"));
+    expect(use).toMatchObject({ days: 30, entries: 2, most_bytes: 256 * 1024 * 1024 });
+    const remove = async (path: string) => (await owner.ask("DELETE", of(path))).body;
+    expect(await remove(`requests/${first}/text`)).toEqual({ deleted: 1 });
+    expect([await read(first), (await read(second)).id]).toEqual([null, second]);
+    expect(await remove(`keys/${key.id}/saved-texts`)).toEqual({ deleted: 1 });
+    expect(await remove("saved-texts")).toEqual({ deleted: 0 });
+    const [entry] = (await owner.get(of("audit?limit=1"))).body.data;
+    expect(entry).toMatchObject({ action: "saved_texts.deleted", detail: { deleted: "0" } });
+    const change = { body: { saves_texts: false } };
+    expect((await owner.ask("PATCH", of(`keys/${key.id}`), change)).body.saves_texts).toBe(false);
   });
 });

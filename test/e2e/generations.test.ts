@@ -55,6 +55,39 @@ describe.each(topologiesByDepth)("the log of generations (%s)", (topology) => {
     expect(before - (await remainingCredits(router))).toBe(charged);
   });
 
+  test("prompt and answer are saved for a key that saves them, and of no other key", async () => {
+    const mint = async (name: string, fields: object) => {
+      const minted = { key: router.managementKey, body: { name, ...fields } };
+      return (await call(router, "POST", "/v1/api-keys", minted)).body.key as string;
+    };
+    const ask = async (key: string, stream: boolean) => {
+      const messages = [{ role: "user", content: "a lighthouse" }];
+      const body = { model: "sandbox/chat", messages, stream };
+      const answer = await call(router, "POST", "/v1/compat/chat/completions", { key, body });
+      return { id: answer.headers.get("x-request-id") ?? "", answer: answer.body };
+    };
+    const [saving, silent] = [await mint("saves", { saves_texts: true }), await mint("saves nothing", {})];
+    const unsaved = await ask(silent, false);
+    const streamed = await ask(saving, true);
+    const whole = await ask(saving, false);
+    const read = (id: string, key: string) => call(router, "GET", `/v1/generations/${id}/text`, { key });
+    await until(async () => (await read(whole.id, saving)).status === 200, { timeoutMs: 60_000 });
+    const { body } = await read(whole.id, saving);
+    expect(body).toMatchObject({
+      prompt: { model: "sandbox/chat", messages: [{ role: "user", content: "a lighthouse" }] },
+      answer: { choices: whole.answer.choices, cost: whole.answer.cost },
+    });
+    const { body: stream } = await read(streamed.id, saving);
+    expect(stream.answer.choices[0].message.content).not.toBe("");
+    expect(stream.answer.choices[0].finish_reason).toBe("stop");
+    expect((await read(whole.id, silent)).status).toBe(404);
+    // The entries of later requests are saved, so that of an earlier one would be, too.
+    expect((await read(unsaved.id, silent)).status).toBe(404);
+    await call(router, "DELETE", `/v1/generations/${whole.id}`, { key: saving });
+    expect((await read(whole.id, saving)).status).toBe(404);
+    expect((await read(streamed.id, saving)).status).toBe(200);
+  });
+
   test("a text request is found under its id, with what it cost and why, by its key only", async () => {
     const answer = await call(router, "POST", "/v1/compat/chat/completions", {
       body: { model: "sandbox/chat", user: "anna", messages: [{ role: "user", content: "a lighthouse" }] },

@@ -83,11 +83,13 @@ function blockOf({ crashes, prices, tests, chat, peers }: Facts): string {
   const rows = [
     ...(crashes === undefined ? [] : [rowOf("Books survive crashes", crashText(crashes), crashes)]),
     ...(prices === undefined ? [] : [rowOf("Prices are right", priceText(prices), prices)]),
-    ...(chat === undefined ? [] : [timedRowOf("A plain chat", chatText(chat), chat)]),
-    ...(peers === undefined ? [] : [timedRowOf("The same beside others", peersText(peers), peers)]),
+    ...(chat === undefined || peers !== undefined
+      ? []
+      : [timedRowOf("Processor time", chatText(chat), chat)]),
+    ...(peers === undefined ? [] : [timedRowOf("Processor time", peersText(peers), peers)]),
     ...(tests === undefined ? [] : [rowOf("Tests", testText(tests), tests)]),
   ];
-  return ["| | measured | on |", "|---|---|---|", ...rows].join("\n");
+  return ["| claim | measurement | date, commit, machine |", "|---|---|---|", ...rows].join("\n");
 }
 
 const rowOf = (name: string, text: string, { date, commit, machine }: Origin) =>
@@ -102,18 +104,22 @@ const timedRowOf = (name: string, text: string, origin: Origin) =>
 const plain = (count: number) => count.toLocaleString("en-US");
 
 const crashText = ({ rounds, kills, answers }: Crashes) =>
-  `${rounds} of ${rounds} rounds with \`kill -9\` of every process, ${kills} kills among ${plain(answers)} answers: what providers billed = the cost of charged answers + the losses in the books, to 1e-12 USD`;
+  `${rounds} of ${rounds} rounds with \`kill -9\` of every process, ${kills} kills among ${plain(answers)} answers. Afterwards the bills of the providers equal the costs of charged answers plus the losses in the books, to 1e-12 USD`;
 const priceText = ({ checked, models, providers }: Prices) =>
-  `${plain(checked)} of ${plain(checked)} requests to ${models} models, at the price lists of ${providers} providers: no charged answer costs its customer less than its provider bills, none more than its quote`;
+  `${plain(checked)} of ${plain(checked)} requests to ${models} models, at the price lists of ${providers} providers: bill of the provider ≤ charge ≤ quote`;
 const chatText = ({ micros }: Chat) =>
-  `${costText(micros)}: processor time of a request, PostgreSQL included, with keys, limits, durable money and log. Parallel requests share a commit`;
-const testText = ({ quick, deep }: Tests) => `${plain(quick)} quick, ${plain(deep)} deep, all green`;
+  `${COST}: ${costText(micros)}, with keys, limits, durable money and log on`;
+const testText = ({ quick, deep }: Tests) =>
+  `${plain(quick)} in \`npm test\`, ${plain(deep)} in \`npm run test:deep\`, all green`;
+
+const COST = "One chat request, PostgreSQL included";
 
 function peersText({ micros }: Peers): string {
-  return Object.entries(micros)
-    .map(([name, cost]) => `${name}: ${costText(cost)}`)
-    .join("; ");
+  const figures = Object.entries(micros).map(([name, cost]) => `${capitalized(name)}: ${costText(cost)}`);
+  return `${COST}. ${figures.join(". ")}`;
 }
+
+const capitalized = (name: string) => name.slice(0, 1).toUpperCase() + name.slice(1);
 
 function costText(cost: ChatCost): string {
   const figures = Object.entries(cost).map(([connections, micros]) => `${micros} µs at ${connections}`);

@@ -10,6 +10,7 @@ const TEST = `${CHAIN}/chain-connection.test.ts`;
 const FOLLOWER = "services/billing/src/follower";
 const READS = "services/billing/src/reads";
 const FOLLOWER_TEST = `${FOLLOWER}/follower.test.ts`;
+const LYING_REDIS = "services/billing/src/windows-copy/lying-redis.test.ts";
 const RANGES = `${FOLLOWER}/step-range.test.ts`;
 const READ_TEST = `${READS}/reads.test.ts`;
 
@@ -86,9 +87,9 @@ export const MUTANTS_OF_CHAIN: readonly Mutant[] = [
   },
   {
     file: `${CHAIN}/account-work.ts`,
-    find: "outcome.refusal?.inFlight === false && isYoung",
-    replace: "(outcome.refusal?.inFlight === false || isYoung)",
-    what: "a repeated place, or one that waits for other holds, is refused by old memory",
+    find: "return this.isHopeless() && this.areNew();",
+    replace: "return this.isHopeless();",
+    what: "a repeated place is refused by old memory",
     caught: { test: TEST, name: "is read at once if one of them may be a repeat" },
   },
   {
@@ -270,9 +271,9 @@ export const MUTANTS_OF_CHAIN: readonly Mutant[] = [
     caught: { test: READ_TEST, name: "include each answered step" },
   },
   {
-    file: `${READS}/account-summary.ts`,
-    find: "windowUsed: isCurrent || period",
-    replace: 'windowUsed: isCurrent || period !== "lifetime" || period',
+    file: "packages/ledger/src/judge/budget-use.ts",
+    find: "isNew ? undefined : budget.totals",
+    replace: "false ? undefined : budget.totals",
     what: "a key shows the usage of yesterday as that of today",
     caught: { test: READ_TEST, name: "have an empty window on the next day" },
   },
@@ -282,5 +283,82 @@ export const MUTANTS_OF_CHAIN: readonly Mutant[] = [
     replace: "outcomes[index] !== undefined",
     what: "two resolvers have the same hold",
     caught: { test: READ_TEST, name: "are each leased to one of many processes" },
+  },
+  {
+    file: "services/billing/src/windows-copy/copy-text.ts",
+    find: "    if (signature !== this.#sign(name, content)) return undefined;\n",
+    replace: "",
+    what: "a copy with numbers that no process has written refuses a customer with money",
+    caught: { test: LYING_REDIS, name: "Redis is another limit" },
+  },
+  {
+    file: "services/billing/src/windows-copy/used-up-budgets.ts",
+    find: "if (isLatest(account, latest.get(account.id)))",
+    replace: "if (latest.has(account.id))",
+    what: "a stale copy refuses a customer who has paid",
+    caught: { test: LYING_REDIS, name: "Redis is stale" },
+  },
+  {
+    file: "services/billing/src/windows-copy/used-up-budgets.ts",
+    find: "const isHopeless = work.decide(terms).length === 0 && work.isHopeless();",
+    replace: "const isHopeless = work.decide(terms).length === 0;",
+    what: "a copy answers a place that it would admit",
+    caught: { test: LYING_REDIS, name: "a used-up window that has ended" },
+  },
+  {
+    file: "services/billing/src/windows-copy/redis-copies.ts",
+    find: "  if seq <= tonumber(ARGV[at + 1]) or",
+    replace: "  if true or",
+    what: "a copy of an earlier step replaces one of a later step",
+    caught: {
+      test: "services/billing/src/windows-copy/redis-copies.test.ts",
+      name: "an earlier one never replaces it",
+    },
+  },
+  {
+    file: CONNECTION,
+    find: "    await clockCheck?.requireRightClock(client);\n",
+    replace: "",
+    what: "a process with a clock a month ahead opens the windows of all budgets",
+    caught: { test: "services/billing/src/writer/clock-check-store.test.ts", name: "a clock a month ahead" },
+  },
+  {
+    file: CONNECTION,
+    find: "        cached.storedSeq = cached.account.seq;\n      }\n      this.#due.delete(id);",
+    replace: "        return;\n      }\n      this.#due.delete(id);",
+    what: "a state that PostgreSQL refuses keeps all later ones away",
+    caught: { test: TEST, name: "a state that PostgreSQL refuses" },
+  },
+  {
+    file: "services/billing/src/step-ledger/step-accounts.ts",
+    find: '          await lockCredit(client, id);\n          const known = (await creditSteps(client, id)).find(({ kind }) => kind === "adjustment");\n',
+    replace:
+      '          const known = (await creditSteps(client, id)).find(({ kind }) => kind === "adjustment");\n',
+    what: "two processes book one adjustment in two accounts",
+    caught: {
+      test: "services/billing/src/accounts/accounts.test.ts",
+      name: "of one id for two accounts in two processes",
+    },
+  },
+  {
+    file: "packages/ledger/src/judge/judge-place.ts",
+    find: '  if (account.open.size >= MOST_OPEN_HOLDS) return { outcome: { code: "too_many_holds" } };\n',
+    replace: "",
+    what: "one account fills the memory of each writer with open holds",
+    caught: { test: "packages/ledger/src/decide.test.ts", name: "a largest number of open holds" },
+  },
+  {
+    file: `${CHAIN}/account-work.ts`,
+    find: "      return isOfMoney && outcome.refusal?.inFlight === false;\n",
+    replace: "      return isOfMoney;\n",
+    what: "a place that waits for other holds is refused by old memory",
+    caught: { test: TEST, name: "is read at once if one of them may be a repeat" },
+  },
+  {
+    file: "services/billing/src/windows-copy/used-up-budgets.ts",
+    find: "if (known.has(id)) doubtful.add(accountId);",
+    replace: "known.has(accountId);",
+    what: "a copy refuses the repeat of an open hold",
+    caught: { test: LYING_REDIS, name: "the repeat of an open hold" },
   },
 ];

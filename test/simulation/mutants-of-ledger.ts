@@ -121,6 +121,13 @@ export const MUTANTS_OF_LEDGER: readonly Mutant[] = [
   },
   {
     file: ADMISSION,
+    find: "return isShared ? [...own, ...chainFrom(account, member)] : own;",
+    replace: "return own;",
+    what: "the playground of a member escapes the member's budget",
+    caught: TREES,
+  },
+  {
+    file: ADMISSION,
     find: "levels.findIndex((level) => {",
     replace: "levels.slice(0, 1).findIndex((level) => {",
     what: "the limits above the key do not count",
@@ -419,16 +426,30 @@ export const MUTANTS_OF_LEDGER: readonly Mutant[] = [
   },
   {
     file: OTHERS,
-    find: "return levels <= MAX_LEVELS;",
-    replace: "return true;",
+    find: "parent !== undefined && isAbove(parent.definition.level, level)",
+    replace: "parent !== undefined",
     what: "a fifth level escapes its root",
     caught: TREES,
   },
   {
     file: OTHERS,
-    find: ": known.parentId === parentId;",
-    replace: ": true;",
+    find: "return parentId === known.parentId;",
+    replace: "return true;",
     what: "a key leaves the budget above it",
+    caught: TREES,
+  },
+  {
+    file: OTHERS,
+    find: "sent.parentId ?? known?.parentId ?? null",
+    replace: "sent.parentId",
+    what: "a writer that does not know the budget above a key frees the key from it",
+    caught: TREES,
+  },
+  {
+    file: OTHERS,
+    find: "known !== undefined && known.level !== level",
+    replace: "false",
+    what: "a budget changes its level, and then escapes its root",
     caught: TREES,
   },
   {

@@ -10,14 +10,8 @@ import { ModelKind, TextImportState } from "@gr/proto/catalog";
 import { GenerationKind, GenerationStatus } from "@gr/proto/media";
 import { freePort } from "@gr/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import {
-  type RouterUnderTest,
-  runMain,
-  runWith,
-  SECRET,
-  startRouter,
-  writeRuntimeFile,
-} from "./test/start-router.ts";
+import { runWith } from "./simulated.ts";
+import { type RouterUnderTest, runMain, SECRET, startRouter, writeRuntimeFile } from "./test/start-router.ts";
 
 let router: RouterUnderTest;
 let scratch: string;
@@ -92,6 +86,17 @@ describe("keys", () => {
       expect([set, removed]).toEqual(["b64_ephemeral", null]);
       await expectFailure(/url, b64_json, b64_ephemeral, none/, ...command, "base64");
     }
+  });
+
+  test("save texts only if this is named, until it is taken back", async () => {
+    const account = await newAccount();
+    const mint = ["key", "mint", "--account", account, "--name", "CI"];
+    expect((await router.json(...mint)).saves_texts).toBe(false);
+    const { id, saves_texts: saves } = await router.json(...mint, "--save-texts");
+    const update = ["key", "update", "--account", account, "--id", id];
+    const renamed = await router.json(...update, "--name", "other");
+    const { saves_texts: removed } = await router.json(...update, "--no-save-texts");
+    expect([saves, renamed.saves_texts, removed]).toEqual([true, true, false]);
   });
 
   test("of the management kind can be minted here", async () => {
@@ -353,7 +358,9 @@ test("requests of all kinds are listed as asked, and one is shown with its price
   expect((await router.cli("request", "list", "--account", "a")).out).toMatch(
     new RegExp(`${imageId} .*image +succeeded +sandbox/image +fal +2500 +0\\.01[\\s\\S]*--after ${textId}`),
   );
-  expect(router.peers.logRequests.at(-1)).toMatchObject({ kind: 0, texts: true });
+  expect(router.peers.logRequests.at(-1)).toMatchObject({ kind: 0, texts: true, provider: "" });
+  await router.cli("request", "list", "--account", "a", "--provider", "fal");
+  expect(router.peers.logRequests.at(-1)).toMatchObject({ provider: "fal" });
   expect(await router.json("request", "show", imageId, "--account", "a")).toMatchObject({
     id: imageId,
     price: { charged: "0.0100" },

@@ -94,6 +94,9 @@ export const PERIODS = {
   month: SpendPeriod.MONTH,
 } as const;
 
+/** Choices for a limit that exists already; a lifetime ends the windows. */
+export const LIMIT_PERIODS = { ...PERIODS, lifetime: SpendPeriod.LIFETIME } as const;
+
 /** Names separated by commas, without the spaces around them. */
 export function namesOf(text: string): string[] {
   const names = text.split(",").map((name) => name.trim());

@@ -7,6 +7,7 @@ import { Command, CommanderError } from "commander";
 import type { Runs, RunsAlone } from "./command.ts";
 import { addAccountCommands } from "./commands/account-commands.ts";
 import { addAdjustmentCommands, addDepositCommands } from "./commands/booking-commands.ts";
+import { addBudgetCommands } from "./commands/budget-commands.ts";
 import { addCatalogCommands } from "./commands/catalog-commands.ts";
 import { addConsoleCommands } from "./commands/console-commands.ts";
 import { addCreditsCommands } from "./commands/credits-command.ts";
@@ -61,6 +62,7 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
     });
   addAccountCommands(program, runs);
   addKeyCommands(program, runs);
+  addBudgetCommands(program, runs);
   addTokenCommands(program, runs);
   addDepositCommands(program, runs);
   addAdjustmentCommands(program, runs);

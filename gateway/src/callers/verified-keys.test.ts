@@ -182,4 +182,13 @@ describe("verified keys", () => {
     const { keys, settle, secret } = setUp(() => ({ kind: KeyKind.UNSPECIFIED }));
     expect(await reasonOf(settle(keys.asOfNow(secret, "1")))).toBe("service_unavailable");
   });
+
+  test("a key that saves texts says so, and other keys have no such field", async () => {
+    const saving = setUp(() => ({ savesTexts: true }));
+    expect(await saving.settle(saving.keys.ofSpender(saving.secret, "1"))).toMatchObject({
+      savesTexts: true,
+    });
+    const other = setUp(() => ({ savesTexts: false }));
+    expect(await other.settle(other.keys.ofSpender(other.secret, "1"))).not.toHaveProperty("savesTexts");
+  });
 });

@@ -119,6 +119,7 @@ function entryOf(key: Key, format: string, now: number): Entry {
     ...(kind === "web_token" && expiresAt !== undefined && { expiresAt }),
     ...(personId !== undefined && { personId }),
     ...(responseFormat !== undefined && { responseFormat }),
+    ...(key.savesTexts && { savesTexts: true as const }),
     ...(allowed !== undefined && { allowed }),
   };
   return {

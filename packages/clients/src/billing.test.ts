@@ -4,6 +4,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ServiceError } from "@gr/proto";
 import {
   BillingService,
+  BudgetLevel,
   type JudgeClaimRequest,
   type KeepAnswerRequest,
   type Operation,
@@ -211,6 +212,38 @@ describe("place is refused", () => {
       "spend_limit_in_flight",
       /still running/,
     ],
+    ...(["account", "member", "customer"] as const).flatMap((name) => {
+      const budget = { budgetLevel: BudgetLevel[name.toUpperCase() as "MEMBER"], resetsAt: limit.resetsAt };
+      const above = `The limit of the ${name}'s budget above this key`;
+      const [exceeded, closed] = [OutcomeCode.SPEND_LIMIT_EXCEEDED, OutcomeCode.BUDGET_CLOSED];
+      const expiresAt = limit.resetsAt;
+      return [
+        [
+          `by the limit of the ${name}, without its amount`,
+          { code: exceeded, period: SpendPeriod.DAY, ...budget },
+          "spend_limit_exceeded",
+          new RegExp(`^${above} does not allow this request. It resets at 2026-11-21T00:00:00.000Z.$`),
+        ],
+        [
+          `by the limit of the ${name} that running requests hold`,
+          { code: exceeded, inFlight: true, ...budget },
+          "spend_limit_in_flight",
+          new RegExp(`^${above} is reserved by requests that are still running`),
+        ],
+        [
+          `by the closed budget of the ${name}`,
+          { code: closed, ...budget },
+          "budget_closed",
+          new RegExp(`^The ${name}'s budget above this key is closed`),
+        ],
+        [
+          `by the expired budget of the ${name}, with the time`,
+          { code: closed, ...budget, expiresAt },
+          "budget_closed",
+          new RegExp(`^The ${name}'s budget above this key expired at 2026-11-21T00:00:00.000Z`),
+        ],
+      ] satisfies [string, Outcome, string, RegExp][];
+    }),
     [
       "to an expired key, with the time",
       { code: OutcomeCode.SPENDER_EXPIRED, expiresAt: BigInt(Date.UTC(2026, 0, 1)) },
@@ -234,6 +267,12 @@ describe("place is refused", () => {
       { code: OutcomeCode.FREE_LIMIT_EXCEEDED, resetsAt: BigInt(Date.UTC(2026, 10, 21)) },
       "free_limit_exceeded",
       /2026-11-21T00:00:00\.000Z/,
+    ],
+    [
+      "beyond the largest number of open requests of an account",
+      { code: OutcomeCode.TOO_MANY_HOLDS },
+      "rate_limit_exceeded",
+      /^This account has as many open requests/,
     ],
     [
       "to a deleted key",
@@ -265,6 +304,16 @@ describe("place is refused", () => {
     expect(await errorOf(billing.maySpend(mine))).toMatchObject({ reason, message: error.message });
   });
 
+  test.each([OutcomeCode.SPEND_LIMIT_EXCEEDED, OutcomeCode.BUDGET_CLOSED])(
+    "by a budget above the key with outcome %s, and so is the growth of a hold: param names the budget",
+    async (code) => {
+      refuseWith({ code, budgetLevel: BudgetLevel.CUSTOMER });
+      expect((await errorOf(billing.place(request("a")))).param).toBe("budget");
+      const extend = { ...named("a"), credits: 2n, deadlineAt: 1 };
+      expect(await billing.extend(extend)).toMatchObject({ kind: "refused", error: { param: "budget" } });
+    },
+  );
+
   test("with when to come back, where coming back helps", async () => {
     refuseWith({ code: OutcomeCode.CLAIM_IN_PROGRESS });
     expect((await errorOf(billing.place(request("a")))).retryAfterMs).toBeGreaterThan(0);
@@ -274,6 +323,8 @@ describe("place is refused", () => {
     refuseWith({ code: OutcomeCode.FREE_LIMIT_EXCEEDED, resetsAt: BigInt(Date.now() + 3_600_000) });
     const limited = await errorOf(billing.place(request("a")));
     expect(limited.retryAfterMs).toBeGreaterThan(3_500_000);
+    refuseWith({ code: OutcomeCode.TOO_MANY_HOLDS });
+    expect((await errorOf(billing.place(request("a")))).retryAfterMs).toBeGreaterThan(0);
     refuseWith({ code: OutcomeCode.FREE_LIMIT_EXCEEDED, resetsAt: 1n });
     expect((await errorOf(billing.place(request("a")))).retryAfterMs).toBe(0);
   });

@@ -7,6 +7,7 @@ import { type Credits, formatCredits, type PicoUsd } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import {
   type BillingService,
+  BudgetLevel,
   type OperationSchema,
   type Outcome,
   OutcomeCode,
@@ -37,6 +38,7 @@ const EXTENDED: ReadonlySet<OutcomeCode> = new Set([
   OutcomeCode.SPEND_LIMIT_EXCEEDED,
   OutcomeCode.SPENDER_INACTIVE,
   OutcomeCode.SPENDER_EXPIRED,
+  OutcomeCode.BUDGET_CLOSED,
 ]);
 
 /** Claim of an Idempotency-Key, as two digests: of the key, and of its request. */
@@ -50,6 +52,8 @@ export interface PlaceRequest {
   readonly holdId: string;
   readonly accountId: string;
   readonly spenderId: string;
+  /** Person of a web token; the hold counts in the budget of this member too. */
+  readonly personId?: string | undefined;
   /** Upper bound of the charge; with `mostCredits` the smallest useful hold. */
   readonly credits: Credits;
   /** Wanted size of the hold. It is cut to a quarter of the free credits, but not below `credits`. */
@@ -71,6 +75,7 @@ export interface PlaceRequest {
 export interface ClaimingRequest {
   readonly accountId: string;
   readonly spenderId: string;
+  readonly personId?: string | undefined;
   readonly claim: Claim;
 }
 
@@ -78,6 +83,7 @@ export interface ClaimingRequest {
 export interface SpendingRequest {
   readonly accountId: string;
   readonly spenderId: string;
+  readonly personId?: string | undefined;
   /** Claim of the later place, if any. */
   readonly claimKey?: Uint8Array | undefined;
   /** Minimum size of the later hold; absent: the smallest hold. */
@@ -153,8 +159,8 @@ export interface Billing {
    * Reserves credits before anything is sent upstream.
    * @returns the reserved credits; or the id of a charged request that owns the claim. Then nothing was reserved,
    * nothing may be sent upstream, and the earlier answer must be sent again.
-   * @throws ServiceError insufficient_credits, spend_limit_exceeded, credits_in_flight, spend_limit_in_flight,
-   * free_limit_exceeded, invalid_api_key, account_suspended, api_key_expired. Because of the claim:
+   * @throws ServiceError insufficient_credits, spend_limit_exceeded, credits_in_flight, spend_limit_in_flight, budget_closed,
+   * free_limit_exceeded, rate_limit_exceeded, invalid_api_key, account_suspended, api_key_expired. Because of the claim:
    * idempotency_in_progress, idempotency_mismatch. If the existence of the hold is uncertain: billing_unavailable.
    */
   place(request: PlaceRequest): Promise<Placed>;
@@ -252,8 +258,8 @@ export function createBilling(ledger: ServiceClient<typeof BillingService>, cloc
     });
 
   return {
-    place: async ({ mostCredits, ...request }) => {
-      const value = { ...request, ...upTo(mostCredits), deadlineAt: BigInt(request.deadlineAt) };
+    place: async ({ mostCredits, personId = "", ...request }) => {
+      const value = { ...request, personId, ...upTo(mostCredits), deadlineAt: BigInt(request.deadlineAt) };
       let outcome: Outcome;
       try {
         outcome = await post({ operation: { case: "place", value } });
@@ -306,14 +312,16 @@ export function createBilling(ledger: ServiceClient<typeof BillingService>, cloc
       const request = { ...capture, costPicoUsd: cost, contentType, body };
       return insist(() => ledger.keepAnswer(request).then(() => true, falseIfResolved));
     },
-    findEarlier: async ({ accountId, spenderId, claim }) => {
-      const { outcome } = await ledger.judgeClaim({ accountId, spenderId, claim }).catch((error) => {
-        throw unavailable(error);
-      });
+    findEarlier: async ({ accountId, spenderId, personId = "", claim }) => {
+      const { outcome } = await ledger
+        .judgeClaim({ accountId, spenderId, personId, claim })
+        .catch((error) => {
+          throw unavailable(error);
+        });
       return outcome && earlierHoldOf(outcome, clock.now());
     },
-    maySpend: async ({ accountId, spenderId, claimKey, credits }) => {
-      const request = { accountId, spenderId, ...(claimKey && { claimKey }), ...(credits && { credits }) };
+    maySpend: async ({ personId = "", claimKey, credits, ...payer }) => {
+      const request = { ...payer, personId, ...(claimKey && { claimKey }), ...(credits && { credits }) };
       const { outcome } = await ledger.checkSpender(request).catch((error) => {
         throw unavailable(error);
       });
@@ -383,6 +391,8 @@ function refusal(outcome: Outcome, now: number): ServiceError {
           );
     case OutcomeCode.SPEND_LIMIT_EXCEEDED:
       return spendLimit(outcome);
+    case OutcomeCode.BUDGET_CLOSED:
+      return budgetClosed(outcome);
     case OutcomeCode.SPENDER_EXPIRED:
       return expiredKey("API key", Number(outcome.expiresAt));
     case OutcomeCode.SPENDER_INACTIVE:
@@ -394,6 +404,12 @@ function refusal(outcome: Outcome, now: number): ServiceError {
         : invalidKey();
     case OutcomeCode.FREE_LIMIT_EXCEEDED:
       return freeLimit(outcome, now);
+    case OutcomeCode.TOO_MANY_HOLDS:
+      return new ServiceError(
+        "rate_limit_exceeded",
+        "This account has as many open requests as one account may have; try again when some have ended. You are not charged.",
+        { retryAfterMs: IN_FLIGHT_RETRY_MS },
+      );
     case OutcomeCode.CLAIM_IN_PROGRESS:
       return new ServiceError(
         "idempotency_in_progress",
@@ -414,22 +430,43 @@ function refusal(outcome: Outcome, now: number): ServiceError {
 function freeLimit({ resetsAt }: Outcome, now: number): ServiceError {
   const message =
     "This account has reached the daily limit of requests to free models. " +
-    `Further requests are possible from ${new Date(Number(resetsAt)).toISOString()}.`;
+    `Further requests are possible from ${isoTime(resetsAt)}.`;
   const retryAfterMs = Math.max(0, Number(resetsAt) - now);
   return new ServiceError("free_limit_exceeded", message, { retryAfterMs });
 }
 
+/** Words for a budget above the key: neither its name nor its amount is for the owner of the key. */
+const BUDGETS: Readonly<Record<number, string>> = {
+  [BudgetLevel.ACCOUNT]: "account's budget",
+  [BudgetLevel.MEMBER]: "member's budget",
+  [BudgetLevel.CUSTOMER]: "customer's budget",
+  [BudgetLevel.KEY]: "key's budget",
+  [BudgetLevel.JOB]: "job's budget",
+};
+
+function budgetClosed({ budgetLevel, expiresAt }: Outcome): ServiceError {
+  const state = expiresAt === 0n ? "is closed" : `expired at ${isoTime(expiresAt)}`;
+  const message = `The ${BUDGETS[budgetLevel] ?? "budget"} above this key ${state}, so this request was not started.`;
+  return new ServiceError("budget_closed", message, { param: "budget" });
+}
+
 function spendLimit(outcome: Outcome): ServiceError {
-  const limit = `This key's spend limit of ${formatCredits(outcome.capCredits)} USD${periodWord(outcome.period)}`;
+  const { budgetLevel, capCredits, period, resetsAt } = outcome;
+  const isOwn = budgetLevel === BudgetLevel.UNSPECIFIED;
+  const limit = isOwn
+    ? `This key's spend limit of ${formatCredits(capCredits)} USD${periodWord(period)}`
+    : `The limit of the ${BUDGETS[budgetLevel] ?? "budget"} above this key`;
+  const about = isOwn ? {} : { param: "budget" };
   if (outcome.inFlight) {
     const message = `${limit} is reserved by requests that are still running; try again when they have finished.`;
-    return new ServiceError("spend_limit_in_flight", message, { retryAfterMs: IN_FLIGHT_RETRY_MS });
+    return new ServiceError("spend_limit_in_flight", message, { ...about, retryAfterMs: IN_FLIGHT_RETRY_MS });
   }
-  const resets =
-    outcome.resetsAt === 0n
-      ? "It does not reset."
-      : `It resets at ${new Date(Number(outcome.resetsAt)).toISOString()}.`;
-  return new ServiceError("spend_limit_exceeded", `${limit} does not allow this request. ${resets}`);
+  const resets = resetsAt === 0n ? "It does not reset." : `It resets at ${isoTime(resetsAt)}.`;
+  return new ServiceError("spend_limit_exceeded", `${limit} does not allow this request. ${resets}`, about);
+}
+
+function isoTime(unixMs: bigint): string {
+  return new Date(Number(unixMs)).toISOString();
 }
 
 function periodWord(period: SpendPeriod): string {

@@ -31,6 +31,14 @@ export {
   type RouteStateInit,
 } from "./route-health.ts";
 export {
+  createSavedTexts,
+  MOST_SAVED_BYTES,
+  type SavedTextInput,
+  type SavedTexts,
+  savedTextRecord,
+} from "./saved-texts.ts";
+export { sidesOf, usdOf } from "./statement-amounts.ts";
+export {
   createTextLog,
   TextApi,
   type TextLineInit,

@@ -3,6 +3,7 @@
 import { z } from "zod";
 import * as account from "./account-records.ts";
 import * as alerts from "./alert-records.ts";
+import * as budgets from "./budget-records.ts";
 import { routes } from "./console-route.ts";
 import { day, pageQuery } from "./fields.ts";
 import * as health from "./operator/health-records.ts";
@@ -84,6 +85,15 @@ const memberRoutes = routes({
     summary:
       "Remove a member: an admin removes others, each member may remove itself; one owner always remains",
     status: 204,
+  },
+  setMemberBudget: {
+    method: "PATCH",
+    path: "/console/api/accounts/:account/members/:person/budget",
+    access: "admin",
+    summary:
+      "Set the limit that all keys of a member share; its keys without a budget come below it. Only an owner limits an owner",
+    body: budgets.memberBudgetBody,
+    answer: budgets.budgetRecord,
   },
   readAudit: {
     method: "GET",
@@ -175,14 +185,6 @@ const accountRoutes = routes({
     summary: "The same as CSV, oldest of the newest 100,000 lines last",
     query: z.object(ledgerFilter),
   },
-  readUsage: {
-    method: "GET",
-    path: "/console/api/accounts/:account/usage",
-    access: "viewer",
-    summary: "Requests and spend, summed",
-    query: usage.usageQuery,
-    answer: usage.usageAnswer,
-  },
   readActivity: {
     method: "GET",
     path: "/console/api/accounts/:account/activity",
@@ -227,6 +229,41 @@ const accountRoutes = routes({
     access: "viewer",
     summary: "One request, and the lines of its charge",
     answer: requests.requestRecord,
+  },
+  readSavedText: {
+    method: "GET",
+    path: "/console/api/accounts/:account/requests/:id/text",
+    access: "viewer",
+    summary: "Saved prompt and answer of a text request",
+    answer: requests.foundSavedText,
+  },
+  readSavedTextUse: {
+    method: "GET",
+    path: "/console/api/accounts/:account/saved-texts",
+    access: "viewer",
+    summary: "Retention of saved prompts and answers, and their bytes",
+    answer: requests.savedTextUse,
+  },
+  deleteSavedText: {
+    method: "DELETE",
+    path: "/console/api/accounts/:account/requests/:id/text",
+    access: "developer",
+    summary: "Delete the saved prompt and answer of a text request for good; its charge remains",
+    answer: requests.deletedTexts,
+  },
+  deleteSavedTextsOfKey: {
+    method: "DELETE",
+    path: "/console/api/accounts/:account/keys/:id/saved-texts",
+    access: "developer",
+    summary: "Delete all prompts and answers that a key has saved, for good",
+    answer: requests.deletedTexts,
+  },
+  deleteSavedTexts: {
+    method: "DELETE",
+    path: "/console/api/accounts/:account/saved-texts",
+    access: "admin",
+    summary: "Delete all saved prompts and answers of the account for good",
+    answer: requests.deletedTexts,
   },
   removeMedia: {
     method: "DELETE",

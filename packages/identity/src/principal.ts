@@ -25,6 +25,8 @@ export interface Principal {
   readonly personId?: string;
   /** The response_format of requests without one, as the key or its account has it; absent = url. */
   readonly responseFormat?: ResponseFormat;
+  /** True: the key saves prompts and answers of its text requests. Absent = it saves none. */
+  readonly savesTexts?: true;
   /** Absent = the key allows all. */
   readonly allowed?: AllowLists;
 }

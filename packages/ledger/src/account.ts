@@ -114,6 +114,9 @@ export function findHold(account: Account, id: Id): Hold | undefined {
   return account.open.get(id) ?? account.ended.get(id);
 }
 
+/** Open holds of one account, at most. Each state of the account has all of them, so their number bounds its memory. */
+export const MOST_OPEN_HOLDS = 10_000;
+
 /** Credits without a charge or a hold. Below zero after a negative adjustment or a refund. */
 export function freeCredits({ credited, debited, held }: Account): Credits {
   return credited - debited - held;

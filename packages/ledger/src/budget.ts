@@ -7,12 +7,24 @@ import type { Period } from "./window.ts";
 /** Budgets of one hold, at most. */
 export const MAX_LEVELS = 4;
 
+/** Budgets of one account without those of keys, at most. */
+export const MAX_BUDGETS = 10_000;
+
 export type Level = "account" | "member" | "customer" | "key" | "job";
+
+/** A parent has a lower depth than its child, so no chain has a cycle or a fifth level. */
+const DEPTHS: Readonly<Record<Level, number>> = { account: 1, member: 2, customer: 2, key: 3, job: 4 };
+
+/** Returns true if budgets of the first level can have children of the second. */
+export function isAbove(level: Level, other: Level): boolean {
+  return DEPTHS[level] < DEPTHS[other];
+}
 
 export interface BudgetDefinition {
   readonly id: Id;
-  /** Budget above this one; null for a root. It never changes. */
+  /** Budget above this one; null for a root. A root can get a parent once. A parent never changes. */
   readonly parentId: Id | null;
+  /** It never changes. */
   readonly level: Level;
   readonly name: string;
   /** Credits of one window, at most; null = no limit. */

@@ -6,10 +6,9 @@ import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { type Account, newAccount } from "./account.ts";
 import { apply, replayHold, takeBack } from "./apply.ts";
-import type { Operation } from "./operation.ts";
-import type { Outcome } from "./outcome.ts";
+import { answerOf, withoutClaim } from "./test/compared-answers.ts";
 import { ACCOUNT, LedgerUnderTest, present } from "./test/ledger-under-test.ts";
-import { type Answer, NaiveLedger } from "./test/naive-ledger.ts";
+import { NaiveLedger } from "./test/naive-ledger.ts";
 import { type RandomLedger, randomLedger } from "./test/random-operations.ts";
 import { StepChecker } from "./test/step-checker.ts";
 
@@ -147,14 +146,6 @@ test("the answers are those of a second opinion, which adds up all holds for eac
       expect(seen).toContain(`${kind} ${code} false`);
   }
 });
-
-function withoutClaim(operation: Operation): Operation {
-  return operation.kind === "place" ? { ...operation, claim: undefined } : operation;
-}
-
-function answerOf({ code, refusal, held }: Outcome): Answer {
-  return { code, budget: refusal?.budget?.id, inFlight: refusal?.inFlight, held };
-}
 
 test("a step that does not follow is refused, and so is a second end of a hold", () => {
   const ledger = new LedgerUnderTest().open(10n);

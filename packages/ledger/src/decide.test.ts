@@ -1,5 +1,6 @@
 // Each operation on each state of a hold, as the table "Operations" of billing's README has it, and its repeats.
 import { describe, expect, test } from "@jest/globals";
+import { MOST_OPEN_HOLDS } from "./account.ts";
 import { decide } from "./decide.ts";
 import type { Outcome } from "./outcome.ts";
 import { ACCOUNT, HOUR, KEY, LedgerUnderTest, TAG, THURSDAY } from "./test/ledger-under-test.ts";
@@ -545,4 +546,15 @@ describe("a batch", () => {
     expect(() => ledger.decide([deposit, { kind: "open", accountId: "not loaded" }])).toThrow(RangeError);
     expect(ledger.account.credited).toBe(10n);
   });
+});
+
+test("an account has a largest number of open holds, and each end makes room for one place", () => {
+  const ledger = new LedgerUnderTest().open(100n);
+  const place = (no: number) => ledger.place(`hold ${no}`, 0n).code;
+  for (let no = 0; no < MOST_OPEN_HOLDS; no += 1) expect(place(no)).toBe("done");
+  expect(place(MOST_OPEN_HOLDS)).toBe("too_many_holds");
+  expect(ledger.place("hold 1", 0n).code).toBe("done");
+  expect(ledger.extend("hold 1", 5n).code).toBe("done");
+  ledger.release("hold 2");
+  expect([place(MOST_OPEN_HOLDS), place(MOST_OPEN_HOLDS + 1)]).toEqual(["done", "too_many_holds"]);
 });

@@ -36,6 +36,8 @@ export interface Place extends OnHold {
   readonly kind: "place";
   /** Lowest budget of the chain, for example that of the API key. */
   readonly budgetId: Id;
+  /** Budget of the member that spends from a budget of all members. It counts above a budget without a parent, if it exists. */
+  readonly memberId?: Id | undefined;
   readonly credits: Credits;
   /** Upper limit of a hold that grows into free credits. Absent: the hold has exactly `credits`. */
   readonly most?: Credits | undefined;
@@ -116,11 +118,23 @@ export interface Suspend extends OnAccount {
   readonly suspended: boolean;
 }
 
-/** Creates or replaces the definition of a budget. */
+/** Creates or replaces the definition of a budget. Without a parent it keeps the stored one. */
 export interface PutBudget extends OnAccount {
   readonly kind: "budget";
   readonly definition: BudgetDefinition;
 }
 
+/** Absent fields stay unchanged. */
+export type BudgetChange = Partial<
+  Pick<BudgetDefinition, "parentId" | "name" | "limit" | "period" | "expiresAt" | "active">
+>;
+
+/** Changes single fields of a budget, so two changes of different fields never undo each other. */
+export interface ChangeBudget extends OnAccount {
+  readonly kind: "budget_change";
+  readonly budgetId: Id;
+  readonly change: BudgetChange;
+}
+
 export type HoldOperation = Place | Extend | NextAttempt | Capture | Release | Lease | Keep;
-export type Operation = HoldOperation | CreditChange | Open | Suspend | PutBudget;
+export type Operation = HoldOperation | CreditChange | Open | Suspend | PutBudget | ChangeBudget;

@@ -17,6 +17,8 @@ export type OutcomeCode =
   | "unknown_hold"
   | "already_resolved"
   | "free_limit_exceeded"
+  /** place: the account has the largest number of open holds. */
+  | "too_many_holds"
   | "claim_in_progress"
   | "claim_mismatch"
   | "claim_finished"
@@ -24,8 +26,12 @@ export type OutcomeCode =
   | "leased"
   /** budget: a newer revision is stored. */
   | "stale_revision"
-  /** budget: the parent is unknown, another one than before, or the chain would be too long. */
+  /** budget: the parent is unknown, not of a higher level, or another one than before; or the level is another one. */
   | "invalid_parent"
+  /** budget: the account has the maximum number of budgets. */
+  | "too_many_budgets"
+  /** budget_change: the account has no budget with this id. */
+  | "unknown_budget"
   /** deposit, adjustment: a total would not fit into 64 bits. */
   | "out_of_range";
 

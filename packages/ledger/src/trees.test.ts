@@ -1,9 +1,10 @@
 // Budgets as a tree: all budgets of a chain admit a hold or none does, and a refusal names the budget that refuses.
 import { describe, expect, test } from "@jest/globals";
-import type { BudgetDefinition } from "./budget.ts";
+import type { BudgetDefinition, Level } from "./budget.ts";
 import { checkSpender } from "./judge/judge-place.ts";
-import type { Place } from "./operation.ts";
-import { ACCOUNT, budget, KEY, LedgerUnderTest, TAG, THURSDAY } from "./test/ledger-under-test.ts";
+import type { BudgetChange, Place } from "./operation.ts";
+import { ACCOUNT, budget, HOUR, KEY, LedgerUnderTest, TAG, THURSDAY } from "./test/ledger-under-test.ts";
+import { PERIODS } from "./window.ts";
 
 const LEVELS = [
   { id: "whole", level: "account", parentId: null },
@@ -141,23 +142,225 @@ describe("a hold of the lowest of four budgets", () => {
 });
 
 describe("the tree", () => {
-  test("has at most four levels", () => {
-    const ledger = fourLevels();
-    expect(ledger.put(budget("fifth", { parentId: "job" })).code).toBe("invalid_parent");
-    expect(ledger.put(budget("sibling", { parentId: KEY })).code).toBe("done");
+  const all: readonly Level[] = ["account", "member", "customer", "key", "job"];
+
+  test("has parents of a higher level, so at most four levels", () => {
+    const ledger = new LedgerUnderTest().open(10n);
+    for (const level of all) ledger.put(budget(`a ${level}`, { level }));
+    const allowed = all.flatMap((parent) =>
+      all
+        .filter(
+          (level) =>
+            ledger.put(budget(`${parent} ${level}`, { level, parentId: `a ${parent}` })).code === "done",
+        )
+        .map((level) => `${parent} ${level}`),
+    );
+    expect(allowed).toEqual([
+      ...["account member", "account customer", "account key", "account job"],
+      ...["member key", "member job", "customer key", "customer job", "key job"],
+    ]);
   });
 
-  test("has parents that exist and never change", () => {
+  test("has parents that exist and never change, and levels that never change", () => {
     const ledger = fourLevels();
+    ledger.put(budget("other", { level: "member" }));
     expect(ledger.put(budget("orphan", { parentId: "nobody" })).code).toBe("invalid_parent");
     expect(ledger.put(budget("own parent", { parentId: "own parent" })).code).toBe("invalid_parent");
-    expect(ledger.put({ ...ledger.budget("job").definition, parentId: "member" }).code).toBe(
-      "invalid_parent",
-    );
-    expect(ledger.put({ ...ledger.budget("member").definition, parentId: null }).code).toBe("invalid_parent");
+    const { definition } = ledger.budget("job");
+    for (const parentId of ["member", "other", "whole"]) {
+      expect(ledger.put({ ...definition, parentId }).code).toBe("invalid_parent");
+    }
+    for (const level of all.filter((each) => each !== "job")) {
+      expect(ledger.put({ ...definition, level }).code).toBe("invalid_parent");
+      expect(ledger.put({ ...definition, level, parentId: null }).code).toBe("invalid_parent");
+    }
+    expect(ledger.budget("job").definition).toEqual(definition);
   });
 
-  test("stores the highest revision of a budget, and the same one again", () => {
+  test("keeps a parent that a writer does not name", () => {
+    const ledger = fourLevels({ member: 5n });
+    expect(ledger.put({ ...ledger.budget(KEY).definition, parentId: null, limit: 3n }).code).toBe("done");
+    expect(ledger.budget(KEY).definition).toMatchObject({ parentId: "member", limit: 3n });
+    change(ledger, KEY, { limit: null });
+    expect(ledger.place("hold", 6n).refusal?.budget?.id).toBe("member");
+  });
+
+  test("has at most 10,000 budgets without those of keys", () => {
+    const ledger = new LedgerUnderTest().open(10n);
+    const put = (level: Level) => (no: number) =>
+      ({ kind: "budget", accountId: ACCOUNT, definition: budget(`${level} ${no}`, { level }) }) as const;
+    const numbers = Array.from({ length: 9_999 }, (_, no) => no);
+    ledger.decide(numbers.map(put("customer")));
+    ledger.decide(numbers.slice(0, 10).map(put("key")));
+    expect(ledger.put(budget("last", { level: "job" })).code).toBe("done");
+    for (const level of all.filter((each) => each !== "key")) {
+      expect(ledger.put(budget(`one more ${level}`, { level })).code).toBe("too_many_budgets");
+    }
+    expect(ledger.put(budget("one more key", { parentId: "customer 1" })).code).toBe("done");
+    expect(ledger.put(budget("last", { level: "job", limit: 1n })).code).toBe("done");
+  });
+
+  test("changes single fields of a budget, and stores no step without a change", () => {
+    const ledger = fourLevels({ member: 5n });
+    const to = (changed: BudgetChange, budgetId = "member") =>
+      ledger.run({ kind: "budget_change", accountId: ACCOUNT, budgetId, change: changed }).code;
+    const before = ledger.budget("member").definition;
+    expect([to({ limit: 9n }), to({ name: "renamed" })]).toEqual(["done", "done"]);
+    const { length } = ledger.steps;
+    expect([to({ limit: 9n, name: "renamed" }), to({})]).toEqual(["done", "done"]);
+    expect(ledger.steps).toHaveLength(length);
+    const revision = before.revision + 2n;
+    expect(ledger.budget("member").definition).toEqual({ ...before, limit: 9n, name: "renamed", revision });
+    expect(to({ active: false }, "nobody")).toBe("unknown_budget");
+    expect(ledger.put({ ...before, parentId: null }).code).toBe("stale_revision");
+  });
+});
+
+describe("a key without a parent that gets one", () => {
+  const attach = (ledger: LedgerUnderTest) =>
+    ledger.put({ ...ledger.budget(KEY).definition, parentId: "member" });
+
+  function withMember(limit: bigint, fields: Partial<BudgetDefinition> = {}): LedgerUnderTest {
+    const ledger = new LedgerUnderTest().open(1_000n);
+    ledger.place("before", 10n);
+    ledger.place("charged before", 10n);
+    ledger.capture("charged before", 10n);
+    ledger.put(budget("member", { level: "member", limit, ...fields }));
+    return ledger;
+  }
+
+  test("counts in it from then on, and its open holds keep their chain", () => {
+    const ledger = withMember(20n);
+    expect(attach(ledger).code).toBe("done");
+    expect(ledger.window("member")).toEqual({ used: 0n, held: 0n });
+    expect(ledger.extend("before", 100n).code).toBe("done");
+    expect(ledger.place("after", 20n).code).toBe("done");
+    expect(ledger.window("member")).toEqual({ used: 0n, held: 20n });
+    expect(ledger.place("beyond", 1n)).toMatchObject({
+      refusal: { budget: { id: "member" }, inFlight: true },
+    });
+    ledger.capture("before", 90n);
+    ledger.capture("after", 15n);
+    expect(ledger.steps.at(-2)?.budgets.map(({ budget: no }) => no)).toEqual([1]);
+    expect(ledger.steps.at(-1)?.budgets.map(({ budget: no }) => no)).toEqual([1, 2]);
+    expect(ledger.window("member")).toEqual({ used: 15n, held: 0n });
+    expect(ledger.budget(KEY).used).toBe(115n);
+  });
+
+  test("gets it once", () => {
+    const ledger = withMember(20n);
+    ledger.put(budget("other", { level: "member" }));
+    attach(ledger);
+    expect(attach(ledger).code).toBe("done");
+    expect(ledger.put({ ...ledger.budget(KEY).definition, parentId: "other" }).code).toBe("invalid_parent");
+  });
+
+  test("is refused when it ends, and its earlier open holds grow on", () => {
+    const ledger = withMember(20n, { expiresAt: THURSDAY + HOUR });
+    attach(ledger);
+    ledger.place("after", 5n);
+    ledger.now += HOUR;
+    expect(ledger.place("late", 1n).code).toBe("budget_closed");
+    expect(ledger.extend("after", 6n).code).toBe("budget_closed");
+    expect(ledger.extend("before", 11n).code).toBe("done");
+    expect(ledger.capture("after", 5n).code).toBe("done");
+    expect(ledger.window("member")).toEqual({ used: 5n, held: 0n });
+  });
+
+  test("brings the budgets below it along", () => {
+    const ledger = withMember(20n);
+    ledger.put(budget("job", { level: "job", parentId: KEY }));
+    attach(ledger);
+    ledger.place("of the job", 20n, IN_JOB);
+    expect(ledger.steps.at(-1)?.budgets.map(({ budget: no }) => no)).toEqual([3, 1, 2]);
+    expect(ledger.place("beyond", 1n, IN_JOB)).toMatchObject({ refusal: { budget: { id: "member" } } });
+  });
+});
+
+describe("a place of a member from a key of all members", () => {
+  function withMembers(): LedgerUnderTest {
+    const ledger = new LedgerUnderTest().open(1_000n);
+    ledger.put(budget("whole", { level: "account", limit: 30n }));
+    ledger.put(budget("ann", { level: "member", parentId: "whole", limit: 20n }));
+    ledger.put(budget("ben", { level: "member" }));
+    return ledger;
+  }
+  const OF_ANN = { memberId: "ann" };
+
+  test("counts in the budget of the member and in those above, and grows and ends there", () => {
+    const ledger = withMembers();
+    expect(ledger.place("hold", 20n, OF_ANN).code).toBe("done");
+    expect(ledger.steps.at(-1)?.budgets.map(({ budget: no }) => no)).toEqual([1, 3, 2]);
+    expect(ledger.place("beyond", 1n, OF_ANN)).toMatchObject({
+      refusal: { budget: { id: "ann" }, inFlight: true },
+    });
+    expect(ledger.extend("hold", 21n)).toMatchObject({ refusal: { budget: { id: "ann" }, inFlight: false } });
+    expect(ledger.place("of nobody", 50n).code).toBe("done");
+    expect(ledger.place("of ben", 50n, { memberId: "ben" }).code).toBe("done");
+    ledger.capture("hold", 15n);
+    expect([ledger.window("ann"), ledger.window("whole")]).toEqual([
+      { used: 15n, held: 0n },
+      { used: 15n, held: 0n },
+    ]);
+    change(ledger, "whole", { active: false });
+    expect(ledger.place("closed", 1n, OF_ANN)).toMatchObject({
+      code: "budget_closed",
+      refusal: { budget: { id: "whole" } },
+    });
+  });
+
+  test("counts in its key alone without a budget of the member, and below another parent", () => {
+    const ledger = withMembers();
+    ledger.put(budget("customer", { level: "customer" }));
+    ledger.put(budget("key of a customer", { parentId: "customer" }));
+    for (const memberId of ["nobody", "whole", "customer", KEY]) {
+      expect(ledger.place(`hold of ${memberId}`, 10n, { memberId }).code).toBe("done");
+    }
+    ledger.place("hold", 100n, { ...OF_ANN, budgetId: "key of a customer" });
+    expect(ledger.window("ann")).toEqual({ used: 0n, held: 0n });
+    expect(ledger.window("customer")).toEqual({ used: 0n, held: 100n });
+    expect(ledger.window(KEY)).toEqual({ used: 0n, held: 40n });
+  });
+
+  test("is checked by dry runs as a place is", () => {
+    const ledger = withMembers();
+    const checked = checkSpender(
+      ledger.account,
+      { budgetId: KEY, ...OF_ANN, credits: 21n },
+      { absentHolds: new Set(), claims: new Map() },
+      ledger.now,
+    );
+    expect(checked).toMatchObject({ outcome: { refusal: { budget: { id: "ann" } } } });
+  });
+});
+
+describe.each(LEVELS)("a change of the period of the budget $id with open holds", ({ id }) => {
+  test.each(PERIODS.filter((period) => period !== "week"))(
+    "from week to %s begins a window at zero there alone, and each end counts where its hold was admitted",
+    (period) => {
+      const ledger = fourLevels({ [id]: 15n });
+      change(ledger, id, { period: "week" });
+      ledger.place("old", 10n, IN_JOB);
+      ledger.place("charged", 5n, IN_JOB);
+      ledger.capture("charged", 5n);
+      change(ledger, id, { period });
+      const others = LEVELS.filter((each) => each.id !== id);
+      expect(ledger.window(id)).toEqual({ used: 0n, held: 0n });
+      for (const other of others) expect(ledger.window(other.id)).toEqual({ used: 5n, held: 10n });
+      expect(ledger.extend("old", 11n)).toMatchObject({ refusal: { inFlight: false, budget: { id } } });
+      expect(ledger.place("new", 15n, IN_JOB).code).toBe("done");
+      ledger.capture("old", 10n);
+      expect(ledger.window(id)).toEqual({ used: 0n, held: 15n });
+      for (const other of others) expect(ledger.window(other.id)).toEqual({ used: 15n, held: 15n });
+      ledger.capture("new", 15n);
+      expect(windows(ledger).map(({ held }) => held)).toEqual([0n, 0n, 0n, 0n]);
+      expect(LEVELS.map((each) => ledger.budget(each.id).used)).toEqual([30n, 30n, 30n, 30n]);
+    },
+  );
+});
+
+describe("the revisions of a budget", () => {
+  test("store the highest one, and the same one again", () => {
     const ledger = fourLevels();
     const definition = budget("key 2", { revision: 5n, limit: 5n });
     expect(ledger.put(definition).code).toBe("done");

@@ -113,7 +113,9 @@ const tokens = () => z.int();
 export const textRecord = z.object({
   ...shared,
   kind: z.literal("text"),
-  request: z.object({}).describe("always empty: prompts, answers and parameters of texts are not stored"),
+  request: z
+    .object({})
+    .describe("always empty: a key that saves prompts has them at /v1/generations/{id}/text"),
   api: z.enum(["chat", "responses"]).nullable().describe("null if only the cost is known"),
   stream: z.boolean().nullable(),
   user: z.string().nullable().describe("the `user` of its body"),

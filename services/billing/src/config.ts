@@ -1,12 +1,13 @@
 // What the billing module reads from the environment.
-import { postgresConfig, redisConfig, toSigningKey } from "@gr/runtime";
+import { postgresConfig, processConfig, redisConfig, toSigningKey } from "@gr/runtime";
 import { z } from "zod";
 import { MOST_DAYS } from "./text-log/text-log-store.ts";
 
 export const billingConfig = z.object({
   ...postgresConfig.shape,
-  // Manifests of clusters set it. Billing has no copy of windows in Redis at present.
   ...redisConfig.shape,
+  // Signs the copies of spend windows in Redis.
+  INTERNAL_AUTH_SECRET: processConfig.shape.INTERNAL_AUTH_SECRET,
   FREE_REQUESTS_PER_DAY: z.coerce
     .number()
     .int()
@@ -31,6 +32,24 @@ export const billingConfig = z.object({
     .optional()
     .describe(
       "signs statements of sealed months: an Ed25519 key as PKCS#8, in PEM or its base64 on one line (`openssl genpkey -algorithm ed25519`). Without it statements are not signed",
+    ),
+  TEXT_SAVED_DAYS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(MOST_DAYS)
+    .default(30)
+    .describe(
+      "days for which prompts and answers are saved, for keys that save them, and at most as long as the log of text requests; `0` = none are saved, for any key",
+    ),
+  TEXT_SAVED_ACCOUNT_MB: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .default(256)
+    .describe(
+      "megabytes of saved prompts and answers of one account; of a full account no further ones are saved, and its requests run as before",
     ),
 });
 export type BillingConfig = z.infer<typeof billingConfig>;

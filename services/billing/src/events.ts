@@ -16,11 +16,15 @@ const MOST_LOGGED = 20;
 const COUNTED: ReadonlySet<string> = new Set(["place", "capture", "release", "abandon", "extend", "next"]);
 
 export interface BillingEvents extends StepLedgerEvents {
+  /** Prompts and answers that were not saved because their account is full. */
+  textsNotSaved(entries: number): void;
   /** All holds that are open now. */
   holdsSeen(holds: readonly OpenHolds[]): void;
   ledgerVerified(differences: readonly Difference[]): void;
   /** A caller was told that its credits cannot be read. */
   creditsUnreadable(accountId: string, error: unknown): void;
+  /** Copies of spend windows were written to Redis, or dropped. */
+  windowsCopied(outcome: "written" | "dropped", copies: number): void;
   /** @param settings of PostgreSQL with which it may lose confirmed commits; none when it may not. */
   mayForget(settings: readonly string[]): void;
 }
@@ -78,6 +82,13 @@ export function createBillingEvents(log: Logger, metrics: Registry, waiting: () 
     help: "Places that an account read within the last second refuses, without a statement",
     registers,
   });
+  const windowCopies = new Counter({
+    name: "billing_window_copies_total",
+    help: "Copies of spend windows for Redis, by outcome; dropped ones cost nothing but speed",
+    labelNames: ["outcome"],
+    registers,
+  });
+  for (const outcome of ["written", "dropped"]) windowCopies.inc({ outcome }, 0);
   const open = new Gauge({
     name: "billing_open_holds",
     help: "Holds that are open, by the service that placed them",
@@ -88,6 +99,11 @@ export function createBillingEvents(log: Logger, metrics: Registry, waiting: () 
     name: "billing_oldest_hold_overdue_seconds",
     help: "How long ago the deadline of the open hold with the earliest one was; 0 = none is past it",
     labelNames: ["service"],
+    registers,
+  });
+  const textsNotSaved = new Counter({
+    name: "billing_saved_texts_refused_total",
+    help: "Prompts and answers that were not saved because their account is full",
     registers,
   });
   new Gauge({
@@ -124,6 +140,7 @@ export function createBillingEvents(log: Logger, metrics: Registry, waiting: () 
       }
       if (captured > 0n) charged.inc(Number(formatCredits(captured)));
     },
+    textsNotSaved: (entries) => textsNotSaved.inc(entries),
     holdsSeen(holds) {
       open.reset();
       overdue.reset();
@@ -137,6 +154,7 @@ export function createBillingEvents(log: Logger, metrics: Registry, waiting: () 
       log.debug({ err: error }, "a batch begins anew");
     },
     refusedFromMemory: (places) => memoryRefusals.inc(places),
+    windowsCopied: (outcome, copies) => windowCopies.inc({ outcome }, copies),
     ledgerVerified: verificationEvents(log, registers),
     creditsUnreadable: (accountId, error) =>
       log.error({ accountId, err: error }, "credits could not be read"),

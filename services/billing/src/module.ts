@@ -2,16 +2,21 @@
 import { join } from "node:path";
 import { createReadyCheck, defineModule, openPool, requireSchema, startRounds } from "@gr/runtime";
 import { createActivity } from "./activity/activity.ts";
+import { budgetRpc } from "./budgets/budget-rpc.ts";
 import { billingConfig } from "./config.ts";
 import { createBillingEvents } from "./events.ts";
 import { billingReportRpc } from "./reports/report-rpc.ts";
 import { billingRest } from "./rpc/rest.ts";
 import { billingRpc } from "./rpc/rpc.ts";
+import { savedTextRpc } from "./saved-texts/saved-text-rpc.ts";
+import { createSavedTextStore } from "./saved-texts/saved-text-store.ts";
 import { statementRpc } from "./statements/statement-rpc.ts";
 import { createStepLedger } from "./step-ledger/step-ledger.ts";
 import { textLogRpc } from "./text-log/text-log-rpc.ts";
 import { createTextLogStore } from "./text-log/text-log-store.ts";
 import { unsafeSettings } from "./verify/database-health-store.ts";
+import { createWindowsCopy } from "./windows-copy/create-windows-copy.ts";
+import { ClockCheck } from "./writer/clock-check-store.ts";
 
 /** Milliseconds between two rounds of the followers. */
 const FOLLOW_EVERY_MS = 1_000;
@@ -22,6 +27,7 @@ const LOOK_EVERY_MS = 15_000;
 const READY_FOR_MS = 1_000;
 /** A check of the tables reads files and opens a transaction, and tables change rarely. */
 const TABLES_FOR_MS = 15_000;
+const BYTES_PER_MB = 1024n * 1024n;
 
 const schema = { name: "billing", migrations: join(import.meta.dirname, "../migrations") };
 
@@ -34,10 +40,16 @@ export const billingModule = defineModule({
     const pool = await openPool(config, schema, log, metrics);
     const events = createBillingEvents(log, metrics, () => ledger.waiting());
     const freeLimit = config.FREE_REQUESTS_PER_DAY === 0 ? null : config.FREE_REQUESTS_PER_DAY;
-    const ledger = createStepLedger({ pool, clock, freeLimit, log, events });
+    const clockCheck = new ClockCheck({ clock, stopwatch: { now: () => performance.now() }, log });
+    const windows = await createWindowsCopy({ config, clock, log, events });
+    const copies = windows.budgets;
+    const ledger = createStepLedger({ pool, clock, freeLimit, log, events, clockCheck, copies });
     const { accounts, reports, holds } = ledger;
     const texts = createTextLogStore(pool, ledger.reader);
     const textDays = config.TEXT_LOG_DAYS;
+    const savedBytes = BigInt(config.TEXT_SAVED_ACCOUNT_MB) * BYTES_PER_MB;
+    const savedTerms = { days: config.TEXT_SAVED_DAYS, logDays: textDays, mostBytes: savedBytes };
+    const savedTexts = createSavedTextStore(pool, savedTerms);
     const activity = createActivity({ pool, accounts, clock, follow: ledger.follow });
     const rounds: (() => Promise<void>)[] = [];
     const answers = createReadyCheck({
@@ -60,14 +72,20 @@ export const billingModule = defineModule({
     return {
       rpc: [
         billingRpc({ ...ledger, events }),
+        budgetRpc(ledger.budgets),
         billingReportRpc({ reports, accounts }),
         textLogRpc(texts, textDays),
+        savedTextRpc(savedTexts, savedBytes, events.textsNotSaved),
         activity.rpc,
         statementRpc(pool, config.STATEMENT_PRIVATE_KEY),
       ],
       rest: { routes: [...billingRest({ accounts, events }).routes, activity.route] },
       start: async () => {
+        await windows.warmUp();
         events.mayForget(await unsafeSettings(pool));
+        repeat(LOOK_EVERY_MS, "the clock could not be compared with PostgreSQL's", () =>
+          clockCheck.compare(pool),
+        );
         repeat(FOLLOW_EVERY_MS, "committed steps could not be added to the sums", () => ledger.follow());
         repeat(SWEEP_EVERY_MS, "old claims could not be deleted", (stopping) => ledger.sweep(stopping));
         repeat(SWEEP_EVERY_MS, "closed months could not be sealed", (stopping) => ledger.seal(stopping));
@@ -77,14 +95,19 @@ export const billingModule = defineModule({
         repeat(SWEEP_EVERY_MS, "old lines of the text log could not be deleted", (stopping) =>
           texts.removeOld(textDays, new Date(clock.now()), stopping),
         );
+        repeat(SWEEP_EVERY_MS, "old prompts and answers could not be deleted", (stopping) =>
+          savedTexts.removeOld(new Date(clock.now()), stopping),
+        );
       },
       ready: async () => {
         const answer = await answers();
-        return answer === true ? await hasTables() : answer;
+        if (answer !== true) return answer;
+        return clockCheck.problem ?? (await hasTables());
       },
       stop: async () => {
         await Promise.all(rounds.map((stop) => stop()));
         ledger.close();
+        windows.close();
         await pool.end();
       },
     };

@@ -1,10 +1,12 @@
 // Dependencies of all console handlers; module.ts creates them once.
 import type { ActivityService } from "@gr/proto/activity";
 import type { BillingReportService, BillingService } from "@gr/proto/billing";
+import type { BudgetService } from "@gr/proto/budgets";
 import type { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import type { KeysService } from "@gr/proto/keys";
 import type { MediaGenerationService } from "@gr/proto/media";
 import type { RouteHealthService } from "@gr/proto/routes";
+import type { SavedTextService } from "@gr/proto/saved-texts";
 import type { WebhookService } from "@gr/proto/webhooks";
 import type { Clock, ServiceClient } from "@gr/runtime";
 import type { KeyMembers } from "./activity/key-members.ts";
@@ -20,7 +22,6 @@ import type { PaymentStore } from "./payments/payment-store.ts";
 import type { SettlePayments } from "./payments/settle-payment.ts";
 import type { Stripe } from "./payments/stripe.ts";
 import type { People } from "./people/people.ts";
-import type { ModelKinds } from "./requests/model-kinds.ts";
 import type { Challenges } from "./sign-in/challenges.ts";
 import type { Issuer } from "./sign-in/issuer.ts";
 import type { PasskeyStore } from "./sign-in/passkey-store.ts";
@@ -44,14 +45,15 @@ export interface ConsoleDeps {
   readonly links: Links;
   readonly keys: ServiceClient<typeof KeysService>;
   readonly billing: ServiceClient<typeof BillingService>;
+  readonly budgets: ServiceClient<typeof BudgetService>;
   readonly reports: ServiceClient<typeof BillingReportService>;
   readonly activity: ServiceClient<typeof ActivityService>;
+  readonly savedTexts: ServiceClient<typeof SavedTextService>;
   readonly keyMembers: KeyMembers;
   readonly media: ServiceClient<typeof MediaGenerationService>;
   readonly catalog: ServiceClient<typeof CatalogService>;
   readonly catalogOperator: ServiceClient<typeof CatalogOperatorService>;
   readonly routeHealth: ServiceClient<typeof RouteHealthService>;
-  readonly modelKinds: ModelKinds;
   readonly signIns: SignInStore;
   readonly challenges: Challenges;
   /** Undefined if people sign in here only. */

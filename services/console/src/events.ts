@@ -38,6 +38,8 @@ export interface ConsoleEvents {
   alertsRaised(kinds: readonly AlertKind[]): void;
   /** An automatic top-up was not decided or not charged; the next round continues. */
   topUpNotMade(accountId: string, error: unknown): void;
+  /** Cards without a use that Stripe still has. */
+  cardsNotRemoved(accountId: string, error: unknown): void;
   /** Alerts beyond the limit of a day. */
   alertsDropped(accountId: string, count: number): void;
   /** The thresholds of an account were not checked; the next check repeats it. */
@@ -48,6 +50,8 @@ export interface ConsoleEvents {
   accountsNotCopied(problem: string): void;
   /** Billing did not store the creator of a key; the next read by member repeats it. */
   keyMemberNotNamed(error: unknown): void;
+  /** The list of members was answered without their budgets. */
+  memberBudgetsNotRead(accountId: string, error: unknown): void;
   /** The answer of a rotation has the secret and not the key. */
   rotatedKeyNotRead(keyId: string, error: unknown): void;
   /** The audit log has no line of this rotation. */
@@ -131,6 +135,8 @@ export function createConsoleEvents(
     },
     alertsDropped: (accountId, count) =>
       log.warn({ accountId, count }, "alerts beyond the limit of a day were dropped"),
+    cardsNotRemoved: (accountId, err) =>
+      log.warn({ err, accountId }, "cards without a use are still at Stripe; removing the card repeats it"),
     topUpNotMade: (accountId, err) =>
       log.warn({ accountId, err }, "an automatic top-up was not finished; the next round continues"),
     alertCheckFailed: (accountId, err) =>
@@ -167,6 +173,8 @@ export function createConsoleEvents(
     },
     accountsNotCopied: (problem) => log.warn({ problem }, "the newest accounts were not read from keys"),
     keyMemberNotNamed: (err) => log.warn({ err }, "billing did not store the creator of a key"),
+    memberBudgetsNotRead: (accountId, err) =>
+      log.warn({ accountId, err }, "billing did not answer the budgets of members"),
     rotatedKeyNotRead: (keyId, err) =>
       log.warn({ keyId, err }, "the answer of a rotation has the secret, without the figures of the key"),
     rotationNotAudited: (keyId, personId, err) =>

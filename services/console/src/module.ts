@@ -2,10 +2,12 @@
 import { join } from "node:path";
 import { ActivityService } from "@gr/proto/activity";
 import { BillingReportService, BillingService, TextLogService } from "@gr/proto/billing";
+import { BudgetService } from "@gr/proto/budgets";
 import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import { KeysService } from "@gr/proto/keys";
 import { MediaGenerationService } from "@gr/proto/media";
 import { RouteHealthService } from "@gr/proto/routes";
+import { SavedTextService } from "@gr/proto/saved-texts";
 import { WebhookService } from "@gr/proto/webhooks";
 import { createReadyCheck, defineModule, openPool, startRounds } from "@gr/runtime";
 import { createKeyMemberStore } from "./activity/key-member-store.ts";
@@ -28,7 +30,6 @@ import { createPaymentStore } from "./payments/payment-store.ts";
 import { createSettlePayments } from "./payments/settle-payment.ts";
 import { createStripe } from "./payments/stripe.ts";
 import { createPeople } from "./people/people.ts";
-import { createModelKinds } from "./requests/model-kinds.ts";
 import { consoleRest } from "./rest.ts";
 import { consoleRpc } from "./rpc.ts";
 import { createChallenges } from "./sign-in/challenges.ts";
@@ -90,6 +91,7 @@ export const consoleModule = defineModule({
     const keys = dial("keys", KeysService);
     const media = dial("media-generation", MediaGenerationService);
     const texts = dial("billing", TextLogService);
+    const savedTexts = dial("billing", SavedTextService);
     const webhooks = dial("media-generation", WebhookService);
     const attempts = createAttempts(store, clock);
     const alerts = createAlertStore(pool);
@@ -115,14 +117,15 @@ export const consoleModule = defineModule({
       links,
       keys,
       billing,
+      budgets: dial("billing", BudgetService),
       reports,
       activity,
+      savedTexts,
       keyMembers: createKeyMembers({ activity, store: createKeyMemberStore(pool), events }),
       media,
       catalog,
       catalogOperator: dial("catalog", CatalogOperatorService),
       routeHealth: dial("catalog", RouteHealthService),
-      modelKinds: createModelKinds(catalog, clock),
       signIns,
       challenges: createChallenges(signIns, config.CONSOLE_URL),
       issuer,

@@ -13,10 +13,12 @@ import { activityRoutes } from "./routes/account/activity-routes.ts";
 import { alertRoutes } from "./routes/account/alert-routes.ts";
 import { keyRoutes } from "./routes/account/key-routes.ts";
 import { ledgerRoutes } from "./routes/account/ledger-routes.ts";
+import { memberBudgetRoutes } from "./routes/account/member-budget-routes.ts";
 import { memberRoutes } from "./routes/account/member-routes.ts";
 import { moneyRoutes } from "./routes/account/money-routes.ts";
 import { paymentRoutes } from "./routes/account/payment-routes.ts";
 import { requestRoutes } from "./routes/account/request-routes.ts";
+import { savedTextRoutes } from "./routes/account/saved-text-routes.ts";
 import { standingRoutes } from "./routes/account/standing.ts";
 import { topUpRoutes } from "./routes/account/top-up-routes.ts";
 import { healthRoutes } from "./routes/operator/health-routes.ts";
@@ -37,6 +39,7 @@ export function consoleRest(deps: ConsoleDeps, work: RunningWork): RestApi {
     ...issuerRoutes(deps),
     ...passkeyRoutes(deps),
     ...memberRoutes(deps),
+    ...memberBudgetRoutes(deps),
     ...keyRoutes(deps),
     ...alertRoutes(deps),
     ...ledgerRoutes(deps),
@@ -44,6 +47,7 @@ export function consoleRest(deps: ConsoleDeps, work: RunningWork): RestApi {
     ...activityRoutes(deps),
     ...standingRoutes(deps),
     ...requestRoutes(deps),
+    ...savedTextRoutes(deps),
     ...paymentRoutes(deps),
     ...topUpRoutes(deps),
     ...operatorRoutes(deps),

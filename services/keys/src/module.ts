@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { createCatalogCopy } from "@gr/clients";
 import { BillingService } from "@gr/proto/billing";
+import { BudgetService } from "@gr/proto/budgets";
 import { CatalogService } from "@gr/proto/catalog";
 import { defineModule, openPool, openRedis } from "@gr/runtime";
 import { keysRest } from "./api/rest.ts";
@@ -30,6 +31,7 @@ export const keysModule = defineModule({
     const deps: KeyDeps = {
       store: createKeyStore(pool),
       billing: dial("billing", BillingService),
+      budgets: dial("billing", BudgetService),
       catalog,
       clock,
       digestOf: digestWith(config.KEY_PEPPER),

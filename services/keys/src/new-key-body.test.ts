@@ -227,7 +227,7 @@ describe("expires_at", () => {
 describe("the body", () => {
   test("all but the name may be left out or null", () => {
     const limits = { spend_limit: null, spend_limit_period: null, expires_at: null };
-    const lists = { allowed_models: null, allowed_providers: null };
+    const lists = { allowed_models: null, allowed_providers: null, budget_id: null, saves_texts: null };
     const nothing = { name: "k", ...limits, default_response_format: null, ...lists };
     expect(read('{"name":"k"}')).toEqual(nothing);
     expect(read(JSON.stringify(nothing))).toEqual(nothing);

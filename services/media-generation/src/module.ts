@@ -6,6 +6,7 @@ import { ActivityService } from "@gr/proto/activity";
 import { BillingService, TextLogService } from "@gr/proto/billing";
 import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import { RouteHealthService } from "@gr/proto/routes";
+import { SavedTextService } from "@gr/proto/saved-texts";
 import {
   createReadyCheck,
   defineModule,
@@ -141,13 +142,14 @@ export function defineMediaGeneration(providersOf: typeof createProviders): Modu
         const publicBaseUrl = config.PUBLIC_BASE_URL;
         const generationLog = createLogStore(pool);
         const texts = dial("billing", TextLogService);
+        const savedTexts = dial("billing", SavedTextService);
         const webhooks = createWebhooks(pool, webhookOutbound, { log, metrics, clock });
         const rest = mediaGenerationRest({
           ...parts,
           ...webhooks,
           billing,
           generationLog,
-          texts,
+          ...{ texts, savedTexts },
           prices: dial("catalog", CatalogOperatorService),
           requests,
           work,

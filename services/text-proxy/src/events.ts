@@ -35,6 +35,8 @@ export interface TextEvents extends PaidRequestEvents<TextKinds> {
   notKept(): void;
   /** Lines of the log that were lost. */
   linesLost(lines: number, why: unknown): void;
+  /** Prompts and answers that could not be saved. */
+  textsNotSaved(entries: number, why: unknown): void;
   /** A stored answer was replayed. */
   replayed(): void;
   /** An upstream's bill is above the trusted cost: the excess is our loss, and an operator must check it. */
@@ -97,6 +99,7 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
     "text_log_lines_lost_total",
     "Lines of the log of text requests that could not be written",
   );
+  const textsNotSaved = counted("text_saved_texts_lost_total", "Prompts and answers that could not be saved");
   const fellBack = counted("text_requests_fell_back_total", "Attempts after another provider had failed");
   const lateBills = counted("text_late_bills_total", "Bills that arrived after their request was released");
   const resolvedHolds = new Counter({
@@ -204,6 +207,10 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
     linesLost: (lines, err) => {
       linesLost.inc(lines);
       log.warn({ err, lines }, "lines of the log of text requests are lost; no money depends on them");
+    },
+    textsNotSaved: (entries, err) => {
+      textsNotSaved.inc(entries);
+      log.warn({ err, entries }, "prompts and answers could not be saved; no money depends on them");
     },
     notBooked: (id, error) => log.warn({ requestId: id, err: error }, "the hold could not be resolved"),
     resolved: (id, ending) => {

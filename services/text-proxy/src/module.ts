@@ -3,6 +3,7 @@ import {
   createBilling,
   createCatalogCopy,
   createRouteHealth,
+  createSavedTexts,
   createTextLog,
   RouteCondition,
   type RouteStateInit,
@@ -11,6 +12,7 @@ import { countByProvider, HoldRecord, losingRoutes, lossCalls, PaidRequests } fr
 import { BillingService, TextLogService } from "@gr/proto/billing";
 import { CatalogService } from "@gr/proto/catalog";
 import { RouteHealthService } from "@gr/proto/routes";
+import { SavedTextService } from "@gr/proto/saved-texts";
 import { TextProxyService } from "@gr/proto/text";
 import { type Clock, defineModule, implement } from "@gr/runtime";
 import { textUpstreamsOf } from "@gr/text-upstream";
@@ -41,6 +43,7 @@ export const textProxyModule = defineModule({
     });
     const billing = createBilling(dial("billing", BillingService), clock);
     const textLog = createTextLog(dial("billing", TextLogService), { lost: events.linesLost }, clock);
+    const savedTexts = createSavedTexts(dial("billing", SavedTextService), events.textsNotSaved, clock);
     const catalog = createCatalogCopy(dial("catalog", CatalogService), log);
     const upstreams = openUpstreams(config, events, clock);
     const health = createRouteHealth(dial("catalog", RouteHealthService), {
@@ -70,10 +73,22 @@ export const textProxyModule = defineModule({
     const inputBytes = config.TEXT_MAX_INPUT_BYTES ?? inputBudgetOf(memoryBytes);
     return {
       rpc: [implement(TextProxyService, lossCalls(paid.losses))],
-      rest: textRest({ config, billing, catalog, upstreams, paid, events, textLog, clock, inputBytes }),
+      rest: textRest({
+        config,
+        billing,
+        catalog,
+        upstreams,
+        paid,
+        events,
+        textLog,
+        savedTexts,
+        clock,
+        inputBytes,
+      }),
       start: async () => {
         await catalog.start();
         textLog.start();
+        savedTexts.start();
         paid.start();
         health.start();
       },
@@ -83,6 +98,7 @@ export const textProxyModule = defineModule({
         await paid.stop();
         await health.stop();
         await textLog.stop();
+        await savedTexts.stop();
         await catalog.stop();
         await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
       },

@@ -91,7 +91,10 @@ const responsesAnswer = z.looseObject({
 const refusals = {
   400: { description: "A field is invalid, or the model does not support it; param names the field" },
   401: { description: "Missing, invalid or expired key" },
-  402: { description: "Not enough credit, or the key's spend limit is reached" },
+  402: {
+    description:
+      "Not enough credit, or the spend limit of the key, or of a budget above it, is reached, or such a budget is closed",
+  },
   404: { description: "The model does not exist" },
   409: {
     description:

@@ -1,7 +1,7 @@
 // ServeText runs one text request from its accepted body to its answer. All refusals happen first. Then the library of
 // paid requests places the hold, runs the attempts, and charges the answer.
 // A repeated Idempotency-Key receives the stored answer.
-import type { Billing, CatalogCopy, TextLog } from "@gr/clients";
+import type { Billing, CatalogCopy, SavedTexts, TextLog } from "@gr/clients";
 import { type Principal, requireAllowed } from "@gr/identity";
 import { dearestTokenPrice } from "@gr/models";
 import type { Credits } from "@gr/money";
@@ -20,6 +20,7 @@ import { type Clock, STREAM_HEADERS } from "@gr/runtime";
 import type { PriceTerms } from "@gr/text-upstream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { StreamProducer } from "./answer/stream-producer.ts";
+import type { TextProducer } from "./answer/text-producer.ts";
 import { WholeProducer } from "./answer/whole-producer.ts";
 import type { TextProxyConfig } from "./config.ts";
 import { textLine } from "./cost/text-line.ts";
@@ -49,6 +50,7 @@ export interface TextDeps {
   readonly paid: PaidRequests<TextKinds>;
   readonly events: TextEvents;
   readonly textLog: TextLog;
+  readonly savedTexts: Pick<SavedTexts, "add">;
   readonly clock: Clock;
   /** Bytes of request bodies that the process holds at the same time. */
   readonly inputBytes: number;
@@ -76,14 +78,14 @@ export async function serveText(
   reply: FastifyReply,
 ): Promise<unknown> {
   const began = performance.now();
-  const { accountId, keyId } = principal;
+  const { accountId, keyId, personId } = principal;
   const reading = readRequest(api, accountId, http);
   const request = reading instanceof Promise ? await reading : reading;
   const content = () => [request.bytes];
   const claim = await claimOf(http.headers, TEXT_PATHS[api], principal, content, { owner: accountId });
   const maxCost = maxCostOf(http.headers);
   const continues = continuesElsewhere(http.headers);
-  const found = await deps.paid.prepareOrFindEarlier({ accountId, keyId, claim }, () => {
+  const found = await deps.paid.prepareOrFindEarlier({ accountId, keyId, personId, claim }, () => {
     const target = findTarget(deps, request, principal);
     const size = sizeOf(request, target);
     requireWithin(boundOf(size), maxCost);
@@ -96,6 +98,7 @@ export async function serveText(
     id: http.id,
     accountId,
     keyId,
+    personId,
     model: found.prepared.model.id,
     priceVersion,
     credits: size.credits,
@@ -108,6 +111,7 @@ export async function serveText(
     size,
     maxCost,
     continues: continues && request.stream,
+    savesTexts: principal.savesTexts === true,
   };
   const producer = new (request.stream ? StreamProducer : WholeProducer)({ ...deps, order, routes, reply });
   try {
@@ -118,7 +122,9 @@ export async function serveText(
       deps.events.timed(tookMs - upstreamMs, upstreamMs);
       const { meters } = served.bill;
       deps.textLog.add(textLine(order, producer.trace, { tookMs, meters }, deps.clock.now()));
-      return producer.deliver(served.product);
+      const answer = producer.deliver(served.product);
+      saveTexts(deps, order, producer, tookMs);
+      return answer;
     }
     if (served.kind === "left") return reply.hijack();
     return await replay(deps, principal, request, served.id, reply);
@@ -126,12 +132,25 @@ export async function serveText(
     const { trace } = producer;
     // Other requests were refused, and have no hold.
     if (trace.attempts.length > 0) {
-      deps.textLog.add(
-        textLine(order, trace, { tookMs: performance.now() - began, error }, deps.clock.now()),
-      );
+      const tookMs = performance.now() - began;
+      deps.textLog.add(textLine(order, trace, { tookMs, error }, deps.clock.now()));
+      saveTexts(deps, order, producer, tookMs);
     }
     return producer.fail(withAdvice(error, order));
   }
+}
+
+/** Saves prompt and answer after the answer was sent, or after the last attempt failed. */
+function saveTexts(
+  { savedTexts, clock }: TextDeps,
+  { id, accountId, keyId, savesTexts, request }: TextOrder,
+  producer: Pick<TextProducer, "answerToSave">,
+  tookMs: number,
+): void {
+  if (!savesTexts) return;
+  const { body, bytes } = producer.answerToSave;
+  const beganAt = Math.round(clock.now() - tookMs);
+  savedTexts.add({ id, accountId, keyId, beganAt, prompt: request.bytes, answer: body, answerBytes: bytes });
 }
 
 /**

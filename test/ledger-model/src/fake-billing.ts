@@ -1,7 +1,7 @@
 // FakeBilling owns the whole BillingService in memory, for the tests of other modules. A test may look at its holds and its log,
 // and may make it wait, fail or lose an answer. The history test of billing proves that it answers like the real service.
 
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { ActivityService } from "@gr/proto/activity";
 import {
   BillingService,
@@ -16,8 +16,11 @@ import {
   type TextLine,
   TextLogService,
 } from "@gr/proto/billing";
+import { PutBudgetRequestSchema } from "@gr/proto/budgets";
+import { type SavedText, SavedTextService } from "@gr/proto/saved-texts";
 import { type Clock, defineModule, implement, type Module, type RpcService, systemClock } from "@gr/runtime";
 import { z } from "zod";
+import { FakeBudgets } from "./fake-budgets.ts";
 import { type FakeHold, FakeLedger, type FakeLedgerOptions } from "./fake-ledger.ts";
 
 /** One operation of a Post, or another call. An absent field is empty, zero or undefined. */
@@ -43,6 +46,8 @@ export class FakeBilling {
   readonly calls: BillingCall[] = [];
   /** The log of text requests, as it was written. */
   readonly textLines: TextLine[] = [];
+  /** Saved prompts and answers, as they were written. */
+  readonly savedTexts: SavedText[] = [];
   /** Runs before a call is carried out, for each of its operations. A rejection fails the whole call, and nothing of it is done. */
   before: (call: BillingCall) => Promise<void> = async () => undefined;
   /** Runs between a call and its answer. A rejection replaces the answer. */
@@ -53,16 +58,26 @@ export class FakeBilling {
   /** A module of this service alone, for a process of the module under test. */
   readonly module: Module;
   readonly #ledger: FakeLedger;
+  readonly #budgets: FakeBudgets;
 
   constructor(options: FakeBillingOptions = {}) {
     const clock: Clock = options.clock ?? systemClock;
     this.#ledger = new FakeLedger({ ...options, clock });
+    this.#budgets = new FakeBudgets(this.#ledger.memory, () => clock.now());
     this.service = this.#serve();
     this.module = defineModule({
       name: "billing",
       needs: [],
       config: z.object({}),
-      create: async () => ({ rpc: [this.service, this.#serveTextLog(), this.#serveActivity()] }),
+      create: async () => ({
+        rpc: [
+          this.service,
+          this.#budgets.serve(),
+          this.#serveTextLog(),
+          this.#serveSavedTexts(),
+          this.#serveActivity(),
+        ],
+      }),
     });
   }
 
@@ -111,6 +126,11 @@ export class FakeBilling {
     const fields = { name: "capped", period: SpendPeriod.LIFETIME, active: true, revision };
     this.#ledger.openAccount(accountId);
     this.#ledger.putSpender(create(SpenderSchema, { ...fields, accountId, spenderId, capCredits }));
+  }
+
+  /** Creates a budget above keys, or changes the named fields of one. */
+  putBudget(budget: MessageInitShape<typeof PutBudgetRequestSchema>): void {
+    this.#budgets.put(create(PutBudgetRequestSchema, budget));
   }
 
   /** Another process releases an open hold, without an outcome. */
@@ -205,6 +225,35 @@ export class FakeBilling {
       readActivity: async () => ({}),
       nameModelKinds: async () => ({}),
       nameKeyMembers: async () => ({}),
+    });
+  }
+
+  #serveSavedTexts(): RpcService {
+    const isOf = ({
+      accountId,
+      spenderId,
+      requestId,
+    }: Record<"accountId" | "spenderId" | "requestId", string>) => {
+      return (text: SavedText) =>
+        text.accountId === accountId &&
+        (spenderId === "" || text.spenderId === spenderId) &&
+        (requestId === "" || text.requestId === requestId);
+    };
+    return implement(SavedTextService, {
+      saveTexts: async ({ texts }) => {
+        this.savedTexts.push(...texts);
+        return { refused: 0 };
+      },
+      findSavedText: async (request) => {
+        const text = this.savedTexts.find(isOf(request));
+        return text === undefined ? {} : { text, days: 30 };
+      },
+      deleteSavedTexts: async (request) => {
+        const gone = this.savedTexts.filter(isOf(request));
+        for (const text of gone) this.savedTexts.splice(this.savedTexts.indexOf(text), 1);
+        return { deleted: BigInt(gone.length) };
+      },
+      getSavedTextUse: async () => ({ days: 30 }),
     });
   }
 

@@ -2,6 +2,7 @@
 // deposits, stored answers). It does not check fields; these rules are billing's own.
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
+  budgetUse,
   type DepositStatus as DepositName,
   depositEntry,
   findBudget,
@@ -9,7 +10,6 @@ import {
   type Hold,
   type Id,
   type Place,
-  windowStart,
 } from "@gr/ledger";
 import { ServiceError } from "@gr/proto";
 import {
@@ -139,9 +139,10 @@ export class FakeLedger {
     const { spenderId, accountId } = spender;
     this.#require(accountId);
     const put = { kind: "budget", accountId, definition: definitionOf(spender) } as const;
-    if (this.memory.decide(put, this.#now).code !== "done") {
-      throw invalid("spender.revision", "A newer revision of this spender is stored");
-    }
+    const { code } = this.memory.decide(put, this.#now);
+    if (code === "invalid_parent") throw invalid("spender.parent_id", "It must be a budget above keys");
+    if (code !== "done") throw invalid("spender.revision", "A newer revision of this spender is stored");
+    spender.parentId = findBudget(this.memory.account(accountId), spenderId)?.definition.parentId ?? "";
     this.#spenders.set(`${accountId} ${spenderId}`, spender);
   }
 
@@ -188,16 +189,18 @@ export class FakeLedger {
     row.kept ??= request;
   }
 
-  judgeClaim({ accountId, spenderId: budgetId, claim }: JudgeClaimRequest): Outcome {
+  judgeClaim({ accountId, spenderId: budgetId, personId, claim }: JudgeClaimRequest): Outcome {
     this.#admit(accountId, budgetId);
     if (claim === undefined) return outcomeMessage({ code: "done" });
-    const asked = { budgetId, claim: claimOf(claim) };
+    const asked = { budgetId, memberId: personId || undefined, claim: claimOf(claim) };
     return outcomeMessage(this.memory.judgeClaim(accountId, asked, this.#now));
   }
 
-  checkSpender({ accountId, spenderId: budgetId, claimKey: key, credits }: CheckSpenderRequest): Outcome {
+  checkSpender(request: CheckSpenderRequest): Outcome {
+    const { accountId, spenderId: budgetId, personId, claimKey: key, credits } = request;
     this.#admit(accountId, budgetId);
-    const asked = { budgetId, credits, claimKey: key.byteLength === 0 ? undefined : hexOf(key) };
+    const claimKey = key.byteLength === 0 ? undefined : hexOf(key);
+    const asked = { budgetId, memberId: personId || undefined, credits, claimKey };
     return outcomeMessage(this.memory.checkSpender(accountId, asked, this.#now));
   }
 
@@ -234,27 +237,23 @@ export class FakeLedger {
     const account = this.memory.account(spender.accountId);
     const budget = findBudget(account, spender.spenderId);
     if (budget === undefined) throw new Error(`Spender ${spender.spenderId} has no budget.`);
-    const { definition, window, windowStart: began, totals, used: usedCredits, requests } = budget;
-    const start = windowStart(definition.period, Math.max(this.#now, account.at));
-    const isCurrent = start !== null && began !== null && began >= start;
-    const isCounted = isCurrent || definition.period === "lifetime";
+    const { used: usedCredits, requests } = budget;
+    const { used: windowUsedCredits, windowStart: start } = budgetUse(account, budget, this.#now);
     return {
-      ...{ spender, usedCredits, requests: BigInt(requests) },
-      windowUsedCredits: isCounted ? (totals.get(window)?.used ?? 0n) : 0n,
-      ...(isCurrent ? { windowStart: BigInt(began) } : {}),
+      ...{ spender, usedCredits, requests: BigInt(requests), windowUsedCredits },
+      ...(start === null ? {} : { windowStart: BigInt(start) }),
     };
   }
 
   listHolds({ accountId, state, limit, after }: ListHoldsRequest): { holds: FakeHold[]; hasMore: boolean } {
-    const order = (a: FakeHold, b: FakeHold) =>
-      Number(a.placedAt - b.placedAt) || Number(a.holdId > b.holdId) - Number(a.holdId < b.holdId);
-    const last = after === "" ? undefined : this.hold(after);
-    const found = this.holds()
-      .filter((hold) => accountId === "" || hold.accountId === accountId)
-      .filter((hold) => state === HoldState.UNSPECIFIED || hold.state === state)
-      .filter((hold) => after === "" || (last !== undefined && order(hold, last) > 0))
-      .sort(order);
-    const { entries, hasMore } = pageOf(found, limit || 100);
+    // Holds of an account are in the order of their places; only open ones of all accounts are in the order of time.
+    const own = this.holds().filter((hold) => accountId === "" || hold.accountId === accountId);
+    const all =
+      state === HoldState.OPEN ? own : own.sort((a, b) => compareAccounts(a.accountId, b.accountId));
+    const last = after === "" ? -1 : all.findIndex(({ holdId }) => holdId === after);
+    const found = after !== "" && last === -1 ? [] : all.slice(last + 1);
+    const wanted = found.filter((hold) => state === HoldState.UNSPECIFIED || hold.state === state);
+    const { entries, hasMore } = pageOf(wanted, limit || 100);
     return { holds: [...entries], hasMore };
   }
 
@@ -345,4 +344,10 @@ function nameOf(status: DepositStatus): DepositName {
   const name = names.find((each) => DepositStatus[each] === status);
   if (name === undefined) throw invalid("status", "It must be pending, completed, failed or refunded");
   return name;
+}
+
+/** By bucket, which is the last byte, then by id. */
+function compareAccounts(one: Id, other: Id): number {
+  const [a, b] = [one.slice(-2) + one, other.slice(-2) + other];
+  return a < b ? -1 : Number(a > b);
 }

@@ -1,9 +1,10 @@
-// Messages own the conversion between the contract of billing and the ledger: operations, outcomes, spenders. A spender is a
-// budget of level "key" without a parent.
+// Messages own the conversion between the contract of billing and the ledger: operations, outcomes, spenders, budgets. A spender is
+// a budget of level "key".
 import { create } from "@bufbuild/protobuf";
-import type { BudgetDefinition, Claim, HoldOperation, Id, Outcome, Period } from "@gr/ledger";
+import type { BudgetChange, BudgetDefinition, Claim, HoldOperation, Id, Outcome } from "@gr/ledger";
 import { ServiceError } from "@gr/proto";
 import {
+  BudgetLevel,
   type Claim as ClaimMessage,
   type Operation as OperationMessage,
   OutcomeCode,
@@ -13,12 +14,21 @@ import {
   type Spender,
   SpendPeriod,
 } from "@gr/proto/billing";
+import type { PutBudgetRequest } from "@gr/proto/budgets";
 
-const PERIODS = {
+export const SPEND_PERIODS = {
   lifetime: SpendPeriod.LIFETIME,
   day: SpendPeriod.DAY,
   week: SpendPeriod.WEEK,
   month: SpendPeriod.MONTH,
+} as const;
+
+export const BUDGET_LEVELS = {
+  account: BudgetLevel.ACCOUNT,
+  member: BudgetLevel.MEMBER,
+  customer: BudgetLevel.CUSTOMER,
+  key: BudgetLevel.KEY,
+  job: BudgetLevel.JOB,
 } as const;
 
 /** @param accountOf account of a hold */
@@ -32,10 +42,11 @@ export function operationOf(
   switch (operation.case) {
     case "place": {
       const { accountId, spenderId, credits, mostCredits, deadlineAt, claim } = operation.value;
-      const { service, provider, model, priceVersion, upstreamModel } = operation.value;
+      const { service, provider, model, priceVersion, upstreamModel, personId } = operation.value;
       return {
         kind: "place",
-        ...{ accountId, holdId, budgetId: spenderId, credits, most: mostCredits },
+        ...{ accountId, holdId, budgetId: spenderId, memberId: personId || undefined },
+        ...{ credits, most: mostCredits },
         deadlineAt: Number(deadlineAt),
         tag: { service, provider, upstreamModel: upstreamModel || model, model, priceVersion },
         claim: claim && claimOf(claim),
@@ -78,8 +89,10 @@ export function outcomeMessage({ code, refusal, earlierHoldId = "", held = 0n }:
     heldCredits: held,
     inFlight: refusal?.inFlight ?? false,
     availableCredits: refusal?.available ?? 0n,
-    capCredits: budget?.limit ?? 0n,
-    period: budget === undefined ? SpendPeriod.UNSPECIFIED : PERIODS[budget.period],
+    capCredits: (budget?.isLowest ? budget.limit : null) ?? 0n,
+    period: budget === undefined ? SpendPeriod.UNSPECIFIED : SPEND_PERIODS[budget.period],
+    budgetLevel:
+      budget === undefined || budget.isLowest ? BudgetLevel.UNSPECIFIED : BUDGET_LEVELS[budget.level],
     resetsAt: BigInt(refusal?.resetsAt ?? 0),
     expiresAt: BigInt(refusal?.expiresAt ?? 0),
     suspended: refusal?.suspended ?? false,
@@ -88,12 +101,51 @@ export function outcomeMessage({ code, refusal, earlierHoldId = "", held = 0n }:
 
 export function definitionOf(spender: Spender): BudgetDefinition {
   const { spenderId: id, name, capCredits, expiresAt, active, createdAt, revision } = spender;
-  const period = (Object.keys(PERIODS) as Period[]).find((each) => PERIODS[each] === spender.period);
-  if (period === undefined) throw invalid("spender.period", "It must be lifetime, day, week or month");
+  const period = nameIn(SPEND_PERIODS, spender.period, "spender.period");
+  const parentId = spender.parentId || null;
   return {
-    ...{ id, parentId: null, level: "key", name, limit: capCredits ?? null, period, active, revision },
+    ...{ id, parentId, level: "key", name, limit: capCredits ?? null, period, active, revision },
     expiresAt: expiresAt === undefined ? null : Number(expiresAt),
     createdAt: Number(createdAt),
+  };
+}
+
+/** @throws ServiceError invalid_value */
+function nameIn<Name extends string>(
+  names: Readonly<Record<Name, number>>,
+  value: number,
+  field: string,
+): Name {
+  const name = (Object.keys(names) as Name[]).find((each) => names[each] === value);
+  if (name === undefined) throw invalid(field, `It must be ${Object.keys(names).join(", ")}`);
+  return name;
+}
+
+/** Content of a new budget. */
+export function newBudgetOf(put: PutBudgetRequest, createdAt: number): BudgetDefinition {
+  const { budgetId: id, name = "", active = true } = put;
+  const none = { parentId: null, limit: null, period: "lifetime", expiresAt: null } as const;
+  const level = nameIn(BUDGET_LEVELS, put.level, "level");
+  return { ...none, id, level, name, active, createdAt, revision: 1n, ...budgetChangeOf(put) };
+}
+
+export function budgetChangeOf({
+  parentId,
+  name,
+  limit,
+  period,
+  expiry,
+  active,
+}: PutBudgetRequest): BudgetChange {
+  return {
+    ...(parentId === "" ? {} : { parentId }),
+    ...(name === undefined ? {} : { name }),
+    ...(limit.case === undefined ? {} : { limit: limit.case === "limitCredits" ? limit.value : null }),
+    ...(period === SpendPeriod.UNSPECIFIED ? {} : { period: nameIn(SPEND_PERIODS, period, "period") }),
+    ...(expiry.case === undefined
+      ? {}
+      : { expiresAt: expiry.case === "expiresAt" ? Number(expiry.value) : null }),
+    ...(active === undefined ? {} : { active }),
   };
 }
 

@@ -1,9 +1,10 @@
 // Statements own the answers of the simulated PostgreSQL. Each statement of billing has one function here that reads or writes the same
 // rows as its text. An unknown text fails. `replay.test.ts` compares each answer with PostgreSQL.
+import type { StateRow } from "@gr/billing/simulated";
 import type { Database } from "./database.ts";
 import type { Ending } from "./postgres.ts";
 import type { Session } from "./session.ts";
-import { claimKey, isSound, rowsOf, type TableState, type TableStep } from "./step-tables.ts";
+import { claimKey, isSound, rowsOf, type TableStep } from "./step-tables.ts";
 import type { Batch } from "./writer-watch.ts";
 
 export interface Reply {
@@ -59,6 +60,18 @@ const NAMED: Readonly<Record<string, Answer>> = {
       const rows = steps.chain(id).slice(seq);
       if (batch !== undefined && rows.length === 0) audit.confirmed(batch, id);
       return rows;
+    });
+  },
+  latest_steps: ({ database: { steps, world, audit } }, [, , ids], { batch }) => {
+    world.count("used-up budgets confirmed");
+    return (ids as string[]).flatMap((id) => {
+      if (batch !== undefined) audit.confirmed(batch, id);
+      return steps
+        .chain(id)
+        .slice(-1)
+        .map(({ account_id, seq, at, credited, debited, held }) => ({
+          ...{ account_id, seq, at, credited, debited, held },
+        }));
     });
   },
   beginnings: ({ database: { steps } }, [, buckets, ids]) =>
@@ -309,7 +322,7 @@ function inOrder({ id: one }: { readonly id: string }, { id: other }: { readonly
   return one.slice(-2) + one < other.slice(-2) + other ? -1 : 1;
 }
 
-function stateOf(values: readonly unknown[]): TableState {
+function stateOf(values: readonly unknown[]): StateRow {
   const [, id, seq, at, credited, adjusted, debited, held, suspended, freeDay, freeUsed, ...others] = values;
   const [holds, carriedAt] = others;
   return {

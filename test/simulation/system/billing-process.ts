@@ -1,7 +1,7 @@
 // One process of the billing service: its real one, over tables that the history keeps. Uncommitted work
 // dies with it; committed work stays, also if its answer is lost.
 import { create, type DescMethodUnary } from "@bufbuild/protobuf";
-import { billingRpc, type ChainOptions, createStepLedger } from "@gr/billing/simulated";
+import { billingRpc, type ChainOptions, createStepLedger, UsedUpBudgets } from "@gr/billing/simulated";
 import { ServiceError } from "@gr/proto";
 import { BillingService, type DepositStatus } from "@gr/proto/billing";
 import type { Logger, ServiceClient } from "@gr/runtime";
@@ -81,6 +81,7 @@ function handlersOf(life: Life, ledger: Ledger, { namesAccounts, ...memory }: Tr
   const { world } = life;
   const { database } = ledger;
   const watch = new WriterWatch(life, database, ledger);
+  const stopwatch = { now: () => world.now };
   const steps = createStepLedger({
     pool: poolOf(life, database),
     clock: life,
@@ -88,7 +89,8 @@ function handlersOf(life: Life, ledger: Ledger, { namesAccounts, ...memory }: Tr
     log: SILENT,
     events: { committed: NOTHING, triedAgain: NOTHING, refusedFromMemory: () => watch.refuseFromMemory() },
     connect: (options) => watch.connect({ ...options, ...memory }),
-    stopwatch: { now: () => world.now },
+    copies: new UsedUpBudgets({ clock: life, stopwatch }),
+    stopwatch,
     wait: () => life.sleep(world.random.between(1, MOST_PAUSE_MS)),
   });
   const { impl } = billingRpc({ ...steps, events: { ledgerVerified: NOTHING } });

@@ -27,6 +27,7 @@ export class Coverage {
     "clocks of billing set": 0,
     "accounts started cold": 0,
     "accounts started from a state": 0,
+    "used-up budgets confirmed": 0,
     "refused: balance": 0,
     "refused: balance, in flight": 0,
     "refused: cap": 0,

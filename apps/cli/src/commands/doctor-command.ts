@@ -1,6 +1,7 @@
 // doctor checks every service: reachable, healthy, ready, secret accepted, and its configuration.
 // It reports all faults; exit code 1 if there is one.
 import { ServiceError } from "@gr/proto";
+import { HoldState } from "@gr/proto/billing";
 import { TextImportState } from "@gr/proto/catalog";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "@gr/proto/health";
 import { addressVariables } from "@gr/runtime";
@@ -97,7 +98,7 @@ const QUESTIONS: Readonly<Record<CoreService, (router: Router) => Promise<Answer
     return { configured: "reads its keys" };
   },
   billing: async (router) => {
-    await router.billing().listHolds({ limit: 1 }, { timeoutMs: TIMEOUT_MS });
+    await router.billing().listHolds({ state: HoldState.OPEN, limit: 1 }, { timeoutMs: TIMEOUT_MS });
     return { configured: "reads its holds" };
   },
   catalog: async (router) => {

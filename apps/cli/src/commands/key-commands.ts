@@ -12,10 +12,17 @@ import {
   PERIODS,
   responseFormatOf,
   usdOf,
+  uuidOf,
 } from "../option-values.ts";
 import { keyRecord, keyTable } from "../output/key-record.ts";
 import { report } from "../output/report.ts";
-import { ALLOW_MODELS, ALLOW_PROVIDERS, addUpdateKeyCommand } from "./update-key-command.ts";
+import {
+  ALLOW_MODELS,
+  ALLOW_PROVIDERS,
+  addUpdateKeyCommand,
+  BUDGET,
+  SAVE_TEXTS,
+} from "./update-key-command.ts";
 
 const MINUTE_MS = 60_000n;
 
@@ -29,6 +36,8 @@ interface MintOptions {
   responseFormat?: string;
   allowModels?: string[];
   allowProviders?: string[];
+  budget?: string;
+  saveTexts?: true;
 }
 
 interface RevokeOptions {
@@ -89,10 +98,12 @@ function addMint(key: Command, runs: Runs): void {
     )
     .option("--allow-models <ids>", ALLOW_MODELS, namesOf)
     .option("--allow-providers <names>", ALLOW_PROVIDERS, namesOf)
+    .option("--budget <id>", BUDGET, uuidOf)
+    .option("--save-texts", SAVE_TEXTS)
     .action(
       runs(async (router, options: MintOptions) => {
         const { account, name, management = false, spendLimit, period, expiresAt, responseFormat } = options;
-        const { allowModels, allowProviders } = options;
+        const { allowModels, allowProviders, budget, saveTexts } = options;
         const { key: minted, secret } = await router.keys().mintKey({
           accountId: account,
           name,
@@ -103,6 +114,8 @@ function addMint(key: Command, runs: Runs): void {
           ...(responseFormat === undefined ? {} : { defaultResponseFormat: responseFormat }),
           ...(allowModels === undefined ? {} : { allowedModels: { names: allowModels } }),
           ...(allowProviders === undefined ? {} : { allowedProviders: { names: allowProviders } }),
+          ...(budget === undefined ? {} : { budgetId: budget }),
+          ...(saveTexts && { savesTexts: true }),
         });
         if (minted === undefined) throw new Error("The keys service answered without a key.");
         const text = `Minted key ${minted.keyId}. Its secret is shown this once:\n\n  ${secret}\n`;

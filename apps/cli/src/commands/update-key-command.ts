@@ -1,15 +1,21 @@
 // key update is idempotent: a command with an unknown outcome can be repeated unchanged.
 import { spendLimitChange } from "@gr/proto";
-import { SpendPeriod } from "@gr/proto/billing";
+import type { SpendPeriod } from "@gr/proto/billing";
 import { OperatorError } from "@gr/runtime";
 import { type Command, Option } from "commander";
 import type { Runs } from "../command.ts";
-import { instantOf, namesOf, oneOf, PERIODS, responseFormatOrNoneOf, usdOf } from "../option-values.ts";
+import {
+  instantOf,
+  LIMIT_PERIODS,
+  namesOf,
+  oneOf,
+  responseFormatOrNoneOf,
+  usdOf,
+  uuidOf,
+} from "../option-values.ts";
 import { mayHaveHappened, sentenceOfFailure } from "../output/failure.ts";
 import { keyRecord, keyTable } from "../output/key-record.ts";
 import { report } from "../output/report.ts";
-
-const UPDATE_PERIODS = { ...PERIODS, lifetime: SpendPeriod.LIFETIME } as const;
 
 interface UpdateOptions {
   account: string;
@@ -28,10 +34,14 @@ interface UpdateOptions {
   allModels?: true;
   allowProviders?: string[];
   allProviders?: true;
+  budget?: string;
+  saveTexts?: boolean;
 }
 
 export const ALLOW_MODELS =
   "ids of models that the key may use, separated by commas; * at the end of an id stands for any end";
+export const BUDGET = "budget above the key, whose limit it shares";
+export const SAVE_TEXTS = "save prompts and answers of text requests with the key";
 export const ALLOW_PROVIDERS = "providers that the key may use, separated by commas";
 
 export function addUpdateKeyCommand(key: Command, runs: Runs): void {
@@ -45,8 +55,8 @@ export function addUpdateKeyCommand(key: Command, runs: Runs): void {
     .option("--no-spend-limit", "remove the limit and its period")
     .option(
       "--period <period>",
-      `one of ${Object.keys(UPDATE_PERIODS).join(", ")}: when the limit starts anew; a change starts it at zero`,
-      oneOf(UPDATE_PERIODS),
+      `one of ${Object.keys(LIMIT_PERIODS).join(", ")}: when the limit starts anew; a change starts it at zero`,
+      oneOf(LIMIT_PERIODS),
     )
     .option("--expires-at <time>", "ISO 8601 time from which the key is refused", instantOf)
     .addOption(new Option("--never-expires", "remove the expiry").conflicts("expiresAt"))
@@ -59,6 +69,9 @@ export function addUpdateKeyCommand(key: Command, runs: Runs): void {
     .addOption(new Option("--all-models", "allow all models").conflicts("allowModels"))
     .option("--allow-providers <names>", ALLOW_PROVIDERS, namesOf)
     .addOption(new Option("--all-providers", "allow all providers").conflicts("allowProviders"))
+    .option("--budget <id>", `${BUDGET}; once only`, uuidOf)
+    .option("--save-texts", SAVE_TEXTS)
+    .option("--no-save-texts", "save no further prompts and answers; the saved ones stay")
     .option("--disable", "refuse the key until it is enabled")
     .addOption(new Option("--enable", "accept a disabled key again").conflicts("disable"))
     .action(
@@ -86,6 +99,7 @@ export function addUpdateKeyCommand(key: Command, runs: Runs): void {
 /** The fields of the request that the options name. */
 function changeOf(options: UpdateOptions) {
   const { name, spendLimit, period, expiresAt, neverExpires, disable, enable, responseFormat } = options;
+  const { saveTexts } = options;
   return {
     ...(name === undefined ? {} : { name }),
     ...(disable === undefined ? {} : { active: false }),
@@ -94,7 +108,9 @@ function changeOf(options: UpdateOptions) {
     ...(period === undefined ? {} : { period }),
     ...(expiresAt === undefined ? {} : { expiry: { case: "expiresAt" as const, value: expiresAt } }),
     ...(responseFormat === undefined ? {} : { defaultResponseFormat: responseFormat }),
+    ...(options.budget === undefined ? {} : { budgetId: options.budget }),
     ...listChangeOf(options),
+    ...(saveTexts === undefined ? {} : { savesTexts: saveTexts }),
     ...(neverExpires === undefined ? {} : { expiry: { case: "neverExpires" as const, value: true } }),
   };
 }

@@ -20,6 +20,8 @@ export function keyRecord(key: Key) {
     default_response_format: key.defaultResponseFormat || null,
     allowed_models: key.allowedModels?.names ?? null,
     allowed_providers: key.allowedProviders?.names ?? null,
+    budget_id: key.budgetId || null,
+    saves_texts: key.savesTexts,
   };
 }
 
@@ -31,6 +33,7 @@ const COLUMNS: readonly Column<KeyRecord>[] = [
   { title: "KEY", cell: ({ hint }) => hint },
   { title: "LIMIT USD", cell: ({ spend_limit }) => spend_limit ?? "-", isRightAligned: true },
   { title: "PER", cell: ({ spend_limit_period }) => spend_limit_period ?? "-" },
+  { title: "BUDGET", cell: ({ budget_id }) => budget_id ?? "-" },
   { title: "EXPIRES", cell: ({ expires_at }) => expires_at ?? "never" },
   { title: "CREATED", cell: ({ created_at }) => created_at ?? "-" },
 ];

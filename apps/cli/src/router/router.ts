@@ -1,6 +1,7 @@
 // The router's services as clients, dialled when a command first needs them.
 import type { DescService } from "@bufbuild/protobuf";
 import { BillingService, TextLogService } from "@gr/proto/billing";
+import { BudgetService } from "@gr/proto/budgets";
 import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import { KeysService } from "@gr/proto/keys";
 import { MediaGenerationService } from "@gr/proto/media";
@@ -20,6 +21,7 @@ export interface Router {
   readonly address: RouterAddress;
   keys(): ServiceClient<typeof KeysService>;
   billing(): ServiceClient<typeof BillingService>;
+  budgets(): ServiceClient<typeof BudgetService>;
   texts(): ServiceClient<typeof TextLogService>;
   catalog(): ServiceClient<typeof CatalogService>;
   catalogOperator(): ServiceClient<typeof CatalogOperatorService>;
@@ -42,6 +44,7 @@ export function reachRouter(address: RouterAddress): Router {
     address,
     keys: () => dial("keys", KeysService),
     billing: () => dial("billing", BillingService),
+    budgets: () => dial("billing", BudgetService),
     texts: () => dial("billing", TextLogService),
     catalog: () => dial("catalog", CatalogService),
     catalogOperator: () => dial("catalog", CatalogOperatorService),

@@ -13,10 +13,21 @@ export interface Level extends Link {
   readonly totals: Totals;
 }
 
-/** Budgets that a hold of this budget counts in, from the lowest up. Empty if the budget is unknown. */
-export function chainOf(account: Account, budgetId: Id): Budget[] {
+/**
+ * Budgets that a hold of this budget counts in, from the lowest up. Empty if the budget is unknown.
+ * @param memberId budget of a member, above a budget without a parent
+ */
+export function chainOf(account: Account, budgetId: Id, memberId?: Id): Budget[] {
+  const own = chainFrom(account, findBudget(account, budgetId));
+  const member = memberId === undefined ? undefined : findBudget(account, memberId);
+  const isShared =
+    own.length === 1 && own[0]?.definition.level === "key" && member?.definition.level === "member";
+  return isShared ? [...own, ...chainFrom(account, member)] : own;
+}
+
+function chainFrom(account: Account, lowest: Budget | undefined): Budget[] {
   const chain: Budget[] = [];
-  let budget = findBudget(account, budgetId);
+  let budget = lowest;
   while (budget !== undefined && chain.length < MAX_LEVELS) {
     chain.push(budget);
     const { parentId } = budget.definition;
@@ -125,11 +136,14 @@ function limitRefusal(
 ): Outcome {
   const level = levels[index];
   if (level === undefined) throw new RangeError(`The chain has no budget ${index}.`);
-  const { definition, windowStart: latest } = level.of;
-  const start = windowStart(definition.period, now);
-  const resetsAt = start === null ? 0 : windowEnd(definition.period, Math.max(start, latest ?? start));
-  const budget = refusing(definition, index === 0);
-  return refused("spend_limit_exceeded", account, { inFlight, budget, resetsAt });
+  const budget = refusing(level.of.definition, index === 0);
+  return refused("spend_limit_exceeded", account, { inFlight, budget, resetsAt: resetOf(level.of, now) });
+}
+
+/** @returns Unix milliseconds of the end of the current window; 0 = never */
+export function resetOf({ definition: { period }, windowStart: latest }: Budget, now: number): number {
+  const start = windowStart(period, now);
+  return start === null ? 0 : windowEnd(period, Math.max(start, latest ?? start));
 }
 
 function refusing(definition: Budget["definition"], isLowest: boolean): RefusingBudget {

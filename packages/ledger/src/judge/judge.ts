@@ -2,9 +2,8 @@
 // changes the account. An operation is idempotent by its id, so a caller repeats it after a lost answer.
 import { larger } from "@gr/money";
 import { type Account, findBudget } from "../account.ts";
-import { MAX_LEVELS } from "../budget.ts";
-import type { Id } from "../id.ts";
-import type { CreditChange, Operation, PutBudget, Suspend } from "../operation.ts";
+import { type BudgetDefinition, isAbove, MAX_BUDGETS } from "../budget.ts";
+import type { ChangeBudget, CreditChange, Operation, PutBudget, Suspend } from "../operation.ts";
 import { DONE } from "../outcome.ts";
 import type { Facts, Judged, Terms } from "./facts.ts";
 import { judgeHold } from "./judge-hold.ts";
@@ -25,6 +24,8 @@ export function judge(account: Account, operation: Operation, facts: Facts, term
       return judgeSuspend(account, operation, now);
     case "budget":
       return judgeBudget(account, operation, now);
+    case "budget_change":
+      return judgeChange(account, operation, now);
     case "deposit":
     case "refund":
     case "adjustment":
@@ -47,22 +48,42 @@ function judgeCredit(account: Account, { kind, id, credits, note }: CreditChange
   return changes({ ...accountStep(account, kind, now), id, credits, credited, detail });
 }
 
-function judgeBudget(account: Account, { definition }: PutBudget, now: number): Judged {
-  const { id, parentId, revision } = definition;
+function judgeBudget(account: Account, { definition: sent }: PutBudget, now: number): Judged {
+  const { id, revision } = sent;
   const known = findBudget(account, id)?.definition;
   if (known !== undefined && known.revision > revision) return { outcome: { code: "stale_revision" } };
-  const isPlaced = known === undefined ? hasRoomBelow(account, parentId) : known.parentId === parentId;
-  if (!isPlaced) return { outcome: { code: "invalid_parent" } };
+  if (known === undefined && hasTooMany(account, sent)) return { outcome: { code: "too_many_budgets" } };
+  const parentId = sent.parentId ?? known?.parentId ?? null;
+  const definition = parentId === sent.parentId ? sent : { ...sent, parentId };
+  if (!isPlaced(account, definition, known)) return { outcome: { code: "invalid_parent" } };
   return changes({ ...accountStep(account, "budget", now), id, detail: { definition } });
 }
 
-/** A chain through a new budget below this parent is not too long. */
-function hasRoomBelow(account: Account, parentId: Id | null): boolean {
-  let levels = 1;
-  for (let id = parentId; id !== null; levels += 1) {
-    const parent = findBudget(account, id);
-    if (parent === undefined) return false;
-    id = parent.definition.parentId;
-  }
-  return levels <= MAX_LEVELS;
+function judgeChange(account: Account, { budgetId: id, change }: ChangeBudget, now: number): Judged {
+  const known = findBudget(account, id)?.definition;
+  if (known === undefined) return { outcome: { code: "unknown_budget" } };
+  const names = Object.keys(change) as (keyof typeof change)[];
+  if (names.every((name) => change[name] === known[name])) return { outcome: DONE };
+  const definition = { ...known, ...change, revision: known.revision + 1n };
+  if (!isPlaced(account, definition, known)) return { outcome: { code: "invalid_parent" } };
+  return changes({ ...accountStep(account, "budget", now), id, detail: { definition } });
+}
+
+/** Keys have a limit of their own, in their service. */
+function hasTooMany({ budgets }: Account, { level }: BudgetDefinition): boolean {
+  if (level === "key" || budgets.length < MAX_BUDGETS) return false;
+  return budgets.filter(({ definition }) => definition.level !== "key").length >= MAX_BUDGETS;
+}
+
+/** A budget has one level and, once it has a parent, one place. Open holds keep their chain when a root gets a parent. */
+function isPlaced(
+  account: Account,
+  { parentId, level }: BudgetDefinition,
+  known: BudgetDefinition | undefined,
+): boolean {
+  if (known !== undefined && known.level !== level) return false;
+  if (known !== undefined && known.parentId !== null) return parentId === known.parentId;
+  if (parentId === null) return true;
+  const parent = findBudget(account, parentId);
+  return parent !== undefined && isAbove(parent.definition.level, level);
 }

@@ -1,7 +1,8 @@
 // NaiveLedger owns a second opinion about holds in trees of budgets. It has no totals and no steps: each question adds up all
 // holds, and a window is an object that its holds refer to. It shares the calendar alone with the ledger.
+import { isDeepStrictEqual } from "node:util";
 import type { BudgetDefinition } from "../budget.ts";
-import type { Extend, Operation, Place } from "../operation.ts";
+import type { ChangeBudget, Extend, Operation, Place } from "../operation.ts";
 import { type Period, windowStart } from "../window.ts";
 import { present } from "./ledger-under-test.ts";
 
@@ -31,6 +32,11 @@ export interface Answer {
   readonly held?: bigint | undefined;
 }
 
+function replaceDefinition(budget: NaiveBudget, definition: BudgetDefinition): void {
+  if (budget.definition.period !== definition.period) budget.window = { start: 0 };
+  budget.definition = definition;
+}
+
 const startOf = (period: Period, now: number) => windowStart(period, now) ?? 0;
 
 export class NaiveLedger {
@@ -52,6 +58,8 @@ export class NaiveLedger {
         return undefined;
       case "budget":
         return this.#put(operation.definition);
+      case "budget_change":
+        return this.#change(operation);
       case "place":
         return this.#place(operation, now);
       case "extend":
@@ -65,19 +73,40 @@ export class NaiveLedger {
     }
   }
 
-  #put(definition: BudgetDefinition): Answer {
-    const { id, parentId, period } = definition;
-    const known = this.#budgets.get(id);
-    if (known === undefined) {
-      const isPlaced = parentId === null || (this.#budgets.has(parentId) && this.#chain(parentId).length < 4);
-      if (!isPlaced) return { code: "invalid_parent" };
-      this.#budgets.set(id, { definition, window: { start: 0 } });
-      return { code: "done" };
+  #put(sent: BudgetDefinition): Answer {
+    const known = this.#budgets.get(sent.id);
+    const before = known?.definition;
+    if (before !== undefined && before.revision > sent.revision) return { code: "stale_revision" };
+    const above = before?.parentId ?? null;
+    if (above !== null && sent.parentId !== null && above !== sent.parentId)
+      return { code: "invalid_parent" };
+    const definition = { ...sent, parentId: above ?? sent.parentId };
+    if (definition.parentId !== null && !this.#isBelow(definition, definition.parentId)) {
+      return { code: "invalid_parent" };
     }
-    if (known.definition.parentId !== parentId) return { code: "invalid_parent" };
-    if (known.definition.period !== period) known.window = { start: 0 };
-    known.definition = definition;
+    if (known === undefined) this.#budgets.set(sent.id, { definition, window: { start: 0 } });
+    else replaceDefinition(known, definition);
     return { code: "done" };
+  }
+
+  #change({ budgetId, change }: ChangeBudget): Answer {
+    const known = this.#budgets.get(budgetId);
+    if (known === undefined) return { code: "unknown_budget" };
+    const changed = { ...known.definition, ...change };
+    if (isDeepStrictEqual(changed, known.definition)) return { code: "done" };
+    const { parentId } = known.definition;
+    const isMoved = parentId !== changed.parentId;
+    if (isMoved && (parentId !== null || !this.#isBelow(changed, changed.parentId ?? ""))) {
+      return { code: "invalid_parent" };
+    }
+    replaceDefinition(known, { ...changed, revision: changed.revision + 1n });
+    return { code: "done" };
+  }
+
+  #isBelow({ level }: BudgetDefinition, parentId: string): boolean {
+    const parent = this.#budgets.get(parentId);
+    const order = ["account", "member", "key", "job"];
+    return parent !== undefined && order.indexOf(parent.definition.level) < order.indexOf(level);
   }
 
   #chain(id: string): NaiveBudget[] {
@@ -98,13 +127,23 @@ export class NaiveLedger {
     return { used, held };
   }
 
-  #place({ holdId, budgetId, credits, most }: Place, now: number): Answer {
+  /** A member without a budget, or with one of another level, counts nowhere. */
+  #chainWith(id: string, memberId: string | undefined): NaiveBudget[] {
+    const own = this.#chain(id);
+    const [lowest] = own;
+    const members = memberId === undefined ? [] : this.#chain(memberId);
+    const { level, parentId } = lowest?.definition ?? { level: "job", parentId: null };
+    const counts = level === "key" && parentId === null && members[0]?.definition.level === "member";
+    return counts ? own.concat(members) : own;
+  }
+
+  #place({ holdId, budgetId, memberId, credits, most }: Place, now: number): Answer {
     const known = this.#holds.get(holdId);
     if (known !== undefined) {
       if (known.state !== "open" || known.budgetId !== budgetId) return { code: "already_resolved" };
       return { code: "done", held: most === undefined ? undefined : known.credits };
     }
-    const chain = this.#chain(budgetId);
+    const chain = this.#chainWith(budgetId, memberId);
     const bad = this.#closed(chain, now);
     if (bad !== undefined) return bad;
     const windows = chain.map((budget) => {
@@ -126,7 +165,10 @@ export class NaiveLedger {
     const more = credits - hold.credits;
     if (more > 0n) {
       const bad =
-        this.#closed(this.#chain(hold.budgetId), now) ?? this.#refusal(hold.windows, credits, more, false);
+        this.#closed(
+          hold.windows.map(([budget]) => budget),
+          now,
+        ) ?? this.#refusal(hold.windows, credits, more, false);
       if (bad !== undefined) return bad;
       hold.credits += this.#share(hold.windows, more, most === undefined ? undefined : most - hold.credits);
     }

@@ -115,7 +115,8 @@ export const processConfig = z.object({
     byDefault: "`info`; launchers `warn`",
   }),
   INTERNAL_AUTH_SECRET: z.string().min(32, "must have at least 32 characters").meta({
-    description: "signs calls between services; at least 32 characters, the same everywhere",
+    description:
+      "signs calls between services, and window copies in Redis; at least 32 characters, the same everywhere",
     byDefault: "generated (launchers)",
   }),
   INTERNAL_AUTH_SECRET_OTHER: z

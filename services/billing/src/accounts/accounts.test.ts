@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { DepositStatus, EntryKind, OutcomeCode, SpendPeriod } from "@gr/proto/billing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { type BillingUnderTest, startBilling, THURSDAY } from "../test/start-billing.ts";
+import { type BillingUnderTest, startBilling, startBillingOn, THURSDAY } from "../test/start-billing.ts";
 import { capture, openAccount, openWallet, place, postOne, putSpender } from "../test/wallet.ts";
 
 const { PENDING, COMPLETED, FAILED, REFUNDED } = DepositStatus;
@@ -187,6 +187,33 @@ describe("an adjustment", () => {
     }
     expect(await balance()).toEqual({ deposited: 100n, remaining: 150n });
     expect(await balance(other)).toEqual({ deposited: 0n, remaining: 0n });
+  });
+
+  test("of one id for two accounts in two processes at the same time is booked in one account", async () => {
+    const second = await startBillingOn(ledger.url, ledger.clock);
+    try {
+      const accounts = [await openAccount(ledger.billing, 0n), await openAccount(ledger.billing, 0n)];
+      const adjustmentId = randomUUID();
+      const blocked = await ledger.blockSteps();
+      const puts = accounts.map((accountId, index) =>
+        (index === 0 ? ledger : second).billing.putAdjustment({
+          ...{ adjustmentId, accountId, credits: 7n, reason: "goodwill" },
+        }),
+      );
+      const settled = Promise.allSettled(puts);
+      await ledger.waitForLocks(2);
+      await blocked.unblock();
+      const outcomes = await settled;
+      expect(outcomes.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+      const refused = outcomes.find(({ status }) => status === "rejected");
+      expect(refused).toMatchObject({ reason: { reason: "invalid_value", param: "adjustment_id" } });
+      const credits = await Promise.all(
+        accounts.map(async (accountId) => (await ledger.billing.getCredits({ accountId })).remainingCredits),
+      );
+      expect(credits.toSorted()).toEqual([0n, 7n]);
+    } finally {
+      await second.stop();
+    }
   });
 
   test("is an entry of the statement, with its reason", async () => {

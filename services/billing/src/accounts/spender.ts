@@ -8,6 +8,8 @@ export type Period = "lifetime" | "day" | "week" | "month";
 export interface Spender {
   readonly id: string;
   readonly accountId: string;
+  /** Budget above it; null = none, or the stored one. */
+  readonly parentId: string | null;
   readonly name: string;
   /** Most credits per window; null = no cap. */
   readonly cap: Credits | null;

@@ -9,7 +9,7 @@ import {
 } from "@gr/proto/activity";
 import { implement, type RpcService } from "@gr/runtime";
 import { instant, invalid, text, uuid } from "../rpc/field-rules.ts";
-import { ledgerError } from "../writer/ledger-error.ts";
+import { reaching } from "../writer/ledger-error.ts";
 import { type Bucket, spanOf } from "./activity-span.ts";
 import type { ActivityGroup, ActivityStore } from "./activity-store.ts";
 import type { ActivityQuery, Figures, Quantiles, ReadActivity } from "./read-activity.ts";
@@ -70,12 +70,6 @@ export function activityRpc({ readActivity, store }: ActivityRpcDeps): RpcServic
       await reaching(store.nameMembers(uuid("account_id", request.accountId), membersOf(request)));
       return {};
     },
-  });
-}
-
-async function reaching<T>(answer: Promise<T>): Promise<T> {
-  return answer.catch((error) => {
-    throw ledgerError(error);
   });
 }
 

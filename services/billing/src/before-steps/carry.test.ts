@@ -135,10 +135,12 @@ async function expectSameBooks(
       hasMore: _,
       ...credits
     } = await chain.accounts.readCredits(accountId, { limit: MOST, after: undefined });
-    const keys = usage.map(({ spender: { accountId: _account, ...spender }, ...rest }) => ({
-      ...spender,
-      ...rest,
-    }));
+    const keys = usage.map(
+      ({ spender: { accountId: _account, parentId: _parent, ...spender }, ...rest }) => ({
+        ...spender,
+        ...rest,
+      }),
+    );
     const { holds } = await chain.holds.list({ accountId, state: undefined, limit: MOST, after: undefined });
     const { entries } = await chain.reports.listEntries({
       ...{ accountId, kind: undefined, from: undefined, until: undefined, after: undefined, limit: MOST },
@@ -163,7 +165,8 @@ async function expectSameBooks(
     expect({
       credits,
       keys,
-      holds: holds.map(({ accountId: _account, kept: _kept, ...hold }) => hold),
+      // The list has the ended holds of before first.
+      holds: holds.map(({ accountId: _account, kept: _kept, ...hold }) => hold).toSorted(byAge),
       entries: entries.map(({ id: _id, ...entry }) => entry),
       usage: sums,
       lastUsed: [...lastUsed]
@@ -200,4 +203,8 @@ async function repeatAdjustments(
       await expect(other).rejects.toMatchObject({ reason: "invalid_value", param: "adjustment_id" });
     }
   }
+}
+
+function byAge(one: { placedAt: Date; id: string }, other: { placedAt: Date; id: string }): number {
+  return one.placedAt.getTime() - other.placedAt.getTime() || (one.id < other.id ? -1 : 1);
 }

@@ -1,7 +1,7 @@
 // Earlier-credit store owns the reads of deposits and adjustments from before the chain of steps, so an id that was booked there is
 // never booked again.
 import type { DepositStatus, Id } from "@gr/ledger";
-import type { Pool, PoolClient } from "@gr/runtime";
+import type { PoolClient } from "@gr/runtime";
 
 const DEPOSIT = 'SELECT account_id AS "accountId", credits, status, source FROM deposit WHERE id = $1';
 const ADJUSTMENT = 'SELECT account_id AS "accountId", credits, reason AS note FROM adjustment WHERE id = $1';
@@ -25,7 +25,8 @@ export async function earlierDeposit(client: PoolClient, id: Id): Promise<Earlie
     .rows[0];
 }
 
-export async function earlierAdjustment(pool: Pool, id: Id): Promise<EarlierAdjustment | undefined> {
-  return (await pool.query<EarlierAdjustment>({ name: "earlier_adjustment", text: ADJUSTMENT, values: [id] }))
-    .rows[0];
+export async function earlierAdjustment(client: PoolClient, id: Id): Promise<EarlierAdjustment | undefined> {
+  return (
+    await client.query<EarlierAdjustment>({ name: "earlier_adjustment", text: ADJUSTMENT, values: [id] })
+  ).rows[0];
 }

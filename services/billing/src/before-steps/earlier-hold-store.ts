@@ -36,12 +36,18 @@ const OWNERS = "SELECT id, account_id FROM hold WHERE id = ANY ($1::uuid[]) AND 
 export const EARLIER_UPSTREAM_MODEL = `(
       SELECT CASE WHEN h.attempt = s.attempt THEN h.upstream_model ELSE '' END FROM hold h WHERE h.id = s.id)`;
 
-const PAGE = `SELECT h.account_id AS "accountId", h.id AS "holdId", ${PLACED_AT} AS "placedAt" FROM hold h
-  WHERE h.state <> 'open' AND ($1::uuid IS NULL OR h.account_id = $1) AND ($2::hold_state IS NULL OR h.state = $2)
-    AND ($3::bigint IS NULL OR (${PLACED_AT}, h.id) > ($3, $4::uuid))
-  ORDER BY 3, 2 LIMIT $5`;
+/** Holds in the order of an index. */
+const page = (own: string) => `SELECT h.account_id AS "accountId", h.id AS "holdId" FROM hold h
+  WHERE h.state <> 'open' AND ${own}($1::hold_state IS NULL OR h.state = $1)
+    AND ($2::uuid IS NULL OR (h.account_id, h.placed_at, h.id) > ($2, $3::timestamptz, $4::uuid))
+  ORDER BY h.account_id, h.placed_at, h.id LIMIT $5`;
 
-const PLACED_AT_OF = `SELECT ${PLACED_AT} AS at FROM hold h WHERE h.id = $1 AND h.state <> 'open'`;
+export const PAGE = page("");
+export const PAGE_OF_ACCOUNT = page("h.account_id = $6 AND ");
+
+/** The exact time is a text: a number of milliseconds would be another one. */
+const PLACE = `SELECT h.account_id AS "accountId", ${PLACED_AT} AS at, h.placed_at::text AS time FROM hold h
+  WHERE h.id = $1 AND h.state <> 'open'`;
 
 interface HoldRow {
   readonly id: Id;
@@ -89,32 +95,39 @@ export async function earlierOwners(pool: Pool, holdIds: readonly Id[]): Promise
 }
 
 export interface EarlierPage {
-  readonly accountId: Id | null;
-  /** null = both ends */
-  readonly state: "captured" | "released" | null;
-  /** Holds behind this place. */
-  readonly after: { readonly placedAt: bigint; readonly holdId: Id } | undefined;
+  /** undefined = all accounts */
+  readonly accountId: Id | undefined;
+  /** undefined = both ends */
+  readonly state: "captured" | "released" | undefined;
+  /** Hold before the page. */
+  readonly after: Id | undefined;
   readonly limit: number;
 }
 
-export interface PlacedHold {
-  readonly accountId: Id;
-  readonly holdId: Id;
-  readonly placedAt: bigint;
-}
-
-/** Lists ended holds, oldest first. */
+/** Lists ended holds by account, each account's oldest first. */
 export async function listEarlierHolds(
   pool: Pool,
   { accountId, state, after, limit }: EarlierPage,
-): Promise<PlacedHold[]> {
-  const values = [accountId, state, after?.placedAt ?? null, after?.holdId ?? null, limit];
-  return (await pool.query<PlacedHold>(PAGE, values)).rows;
+): Promise<{ accountId: Id; holdId: Id }[]> {
+  const last = after === undefined ? undefined : await findEarlierPlace(pool, after);
+  const values = [state, last?.accountId, last?.time, after, limit];
+  const { rows } = await (accountId === undefined
+    ? pool.query<{ accountId: Id; holdId: Id }>(PAGE, values)
+    : pool.query<{ accountId: Id; holdId: Id }>(PAGE_OF_ACCOUNT, [...values, accountId]));
+  return rows;
 }
 
-/** @returns null for a hold that is unknown here */
-export async function earlierPlacedAt(pool: Pool, holdId: Id): Promise<bigint | null> {
-  return (await pool.query<{ at: bigint }>(PLACED_AT_OF, [holdId])).rows[0]?.at ?? null;
+export interface EarlierPlace {
+  readonly accountId: Id;
+  /** Unix milliseconds. */
+  readonly at: bigint;
+  /** `at` with microseconds, as text of PostgreSQL: a page continues exactly behind this hold. */
+  readonly time: string;
+}
+
+/** @returns undefined for a hold that is unknown here */
+export async function findEarlierPlace(pool: Pool, holdId: Id): Promise<EarlierPlace | undefined> {
+  return (await pool.query<EarlierPlace>(PLACE, [holdId])).rows[0];
 }
 
 /** The window of an ended hold has no meaning: no later step changes its totals. */

@@ -12,12 +12,10 @@ import {
   type Terms,
   takeBack,
 } from "@gr/ledger";
+import { MOST_CLOCK_ERROR_MS } from "../writer/clock-check-store.ts";
 import { type CachedAccount, noteStep } from "./cached-account.ts";
 import type { ChainOperation } from "./chain-operation.ts";
 import type { ClaimRow, KeptAnswerRow } from "./claim-store.ts";
-
-/** Milliseconds between the clock of a process that creates ids and the clock of PostgreSQL, at most. */
-const MOST_CLOCK_ERROR_MS = 600_000;
 
 /** Operation with its position in the batch. */
 export interface Asked {
@@ -77,22 +75,36 @@ export class AccountWork {
     });
   }
 
+  /** Each operation is hopeless, and none can be a repeat: the ids of its holds are younger than the confirmation. */
+  isHopelessAndNew(): boolean {
+    return this.isHopeless() && this.areNew();
+  }
+
   /**
-   * Each operation is a place that waiting for other holds would not help, and none can be a repeat: the ids of its holds are
-   * younger than the confirmation. A place of zero credits or with a claim has other reasons.
+   * Each operation is a place that waiting for other holds would not help, unless it repeats a stored one. A place of zero credits or
+   * with a claim has other reasons.
    */
   isHopeless(): boolean {
-    const { clock } = this.cached.confirmed;
-    return this.asked.every((each, position) => {
-      const { operation } = each;
+    return this.asked.every(({ operation }, position) => {
       if (operation.kind !== "place" || operation.credits === 0n || operation.claim !== undefined)
         return false;
       const outcome = this.#decision?.outcomes[position];
       const isOfMoney = outcome?.code === "insufficient_credits" || outcome?.code === "spend_limit_exceeded";
-      const madeAt = timeOf(operation.holdId);
-      const isYoung = madeAt !== undefined && madeAt > BigInt(Math.ceil(clock));
-      return isOfMoney && outcome.refusal?.inFlight === false && isYoung;
+      return isOfMoney && outcome.refusal?.inFlight === false;
     });
+  }
+
+  /** The ids of all holds are younger than the confirmation. */
+  areNew(): boolean {
+    const confirmedAt = BigInt(Math.ceil(this.cached.confirmed.clock));
+    return this.holdIds().every((id) => {
+      const madeAt = timeOf(id);
+      return madeAt !== undefined && madeAt > confirmedAt;
+    });
+  }
+
+  holdIds(): Id[] {
+    return this.asked.flatMap(({ operation }) => ("holdId" in operation ? [operation.holdId] : []));
   }
 
   /** Restores the account as it was before the decision. */

@@ -1,15 +1,23 @@
 // Chain connection owns the flushes of one writer: it decides on the accounts in its memory and stores the steps in one
 // statement. The table's key refuses steps that follow another state than the stored one; then it reads and decides again.
-import type { Id, Outcome, Terms } from "@gr/ledger";
+import type { Account, Id, Outcome, Step, Terms } from "@gr/ledger";
 import { ServiceError } from "@gr/proto";
-import { type Clock, type Logger, type Pool, type PoolClient, pause, sqlStateOf } from "@gr/runtime";
+import {
+  type Clock,
+  isConnectionError,
+  type Logger,
+  type Pool,
+  type PoolClient,
+  pause,
+  sqlStateOf,
+} from "@gr/runtime";
+import type { ClockCheck } from "../writer/clock-check-store.ts";
 import { OneConnection } from "../writer/one-connection.ts";
-import { AccountWork } from "./account-work.ts";
+import { AccountWork, type Asked } from "./account-work.ts";
 import {
   type AccountCache,
   type CachedAccount,
   type Confirmation,
-  forget,
   keepInCache,
   newAccountCache,
 } from "./cached-account.ts";
@@ -32,12 +40,26 @@ const CONFIRMED_FOR_MS = 1_000;
 const STOPWATCH: Clock = { now: () => performance.now() };
 const CACHE_BYTES = 256 * 2 ** 20;
 
+/** Copies of budgets that can refuse a place of an account that memory lacks. */
+export interface KnownCopies {
+  /** Receives an account and its latest steps, which are stored. */
+  noteStored(account: Account, steps: readonly Step[]): void;
+  /** Ends all confirmations: a step whose answer was lost may be stored. */
+  forgetConfirmations(): void;
+  /** @returns works with answers, for accounts of which copies refuse each operation and PostgreSQL has no newer step */
+  refuse(client: PoolClient, asked: readonly Asked[], terms: Terms): Promise<readonly AccountWork[]>;
+}
+
 export interface ChainOptions {
   readonly pool: Pool;
   readonly clock: Clock;
   /** Places of zero credits of an account in one UTC day, at most; null = no limit. */
   readonly freeLimit: number | null;
   readonly log: Logger;
+  /** Refuses flushes while the clock is wrong; absent: every clock is right. */
+  readonly clockCheck?: ClockCheck;
+  /** Absent: each account is read before its first answer. */
+  readonly copies?: KnownCopies;
   /** Approximate memory of cached accounts; 256 MiB if absent. */
   readonly cacheBytes?: number;
   /** Milliseconds that never run back; those of this process if absent. */
@@ -84,6 +106,7 @@ export class ChainConnection {
   async #prepare(client: PoolClient): Promise<RowTypes> {
     this.#cache.clear();
     this.#due.clear();
+    this.#options.copies?.forgetConfirmations();
     return await prepareForFlushes(client);
   }
 
@@ -105,9 +128,17 @@ export class ChainConnection {
     types: RowTypes,
     operations: readonly ChainOperation[],
   ): Promise<Outcome[]> {
-    const { wait = pause, stepsBetweenStates } = this.#options;
-    const works = await this.#worksOf(client, operations);
+    const { wait = pause, stepsBetweenStates, clockCheck } = this.#options;
+    await clockCheck?.requireRightClock(client);
+    const asked = operations.map((operation, index) => ({ operation, index }));
     const outcomes: (Outcome | undefined)[] = operations.map(() => undefined);
+    const refused = await this.#refuseByCopies(client, asked);
+    for (const work of refused) work.answer(outcomes);
+    const answeredIds = new Set(refused.map(({ account }) => account.id));
+    const works = await this.#worksOf(
+      client,
+      asked.filter(({ operation }) => !answeredIds.has(operation.accountId)),
+    );
     let open: readonly AccountWork[] = [...works.values()];
     for (let round = 1; open.length > 0; round += 1) {
       if (round > MOST_ROUNDS) throw tooManyWriters();
@@ -117,7 +148,6 @@ export class ChainConnection {
       open = open.filter((work) => !final.has(work));
     }
     const accounts = Array.from(works.values(), ({ cached }) => cached);
-    for (const cached of accounts) forget(cached, this.#cache.size);
     keepInCache(this.#cache, accounts);
     for (const cached of accounts) {
       if (isStateDue(cached, stepsBetweenStates)) this.#due.set(cached.account.id, cached);
@@ -125,8 +155,22 @@ export class ChainConnection {
     return outcomes.map(answered);
   }
 
-  async #worksOf(client: PoolClient, operations: readonly ChainOperation[]): Promise<Map<Id, AccountWork>> {
-    const ids = [...new Set(operations.map(({ accountId }) => accountId))];
+  async #refuseByCopies(client: PoolClient, asked: readonly Asked[]): Promise<readonly AccountWork[]> {
+    const cold = asked.filter(({ operation }) => !this.#cache.has(operation.accountId));
+    const { copies } = this.#options;
+    if (copies === undefined || cold.length === 0) return [];
+    const refused = await copies.refuse(client, cold, this.#terms());
+    this.#countRefused(refused);
+    return refused;
+  }
+
+  #countRefused(works: readonly AccountWork[]): void {
+    const places = works.reduce((sum, { asked }) => sum + asked.length, 0);
+    if (places > 0) this.#options.refusedFromMemory?.(places);
+  }
+
+  async #worksOf(client: PoolClient, asked: readonly Asked[]): Promise<Map<Id, AccountWork>> {
+    const ids = [...new Set(asked.map(({ operation }) => operation.accountId))];
     const known = new Map<Id, CachedAccount>();
     for (const id of ids) {
       const cached = this.#cache.get(id);
@@ -135,9 +179,7 @@ export class ChainConnection {
     const cold = ids.filter((id) => !known.has(id));
     if (cold.length > 0) for (const [id, cached] of await startCold(client, cold)) known.set(id, cached);
     const works = new Map(Array.from(known, ([id, cached]) => [id, new AccountWork(cached)]));
-    for (const [index, operation] of operations.entries()) {
-      works.get(operation.accountId)?.asked.push({ operation, index });
-    }
+    for (const each of asked) works.get(each.operation.accountId)?.asked.push(each);
     return works;
   }
 
@@ -154,10 +196,13 @@ export class ChainConnection {
       await this.#afterLostRace(client, works);
       return new Set();
     }
-    for (const work of writing) work.noteStored();
+    for (const work of writing) {
+      work.noteStored();
+      this.#options.copies?.noteStored(work.account, work.steps);
+    }
     const silent = works.filter(({ steps }) => steps.length === 0);
     const refused = silent.filter((work) => this.#isRefusedFromMemory(work));
-    if (refused.length > 0) this.#options.refusedFromMemory?.(refused.flatMap(({ asked }) => asked).length);
+    this.#countRefused(refused);
     const unconfirmed = silent.filter((work) => !refused.includes(work));
     const now = this.#now();
     const changed = await catchUp(
@@ -171,7 +216,7 @@ export class ChainConnection {
   /** A flood of hopeless places reads an account once a second. */
   #isRefusedFromMemory(work: AccountWork): boolean {
     const age = this.#now().stopwatch - work.cached.confirmed.stopwatch;
-    return work.answered.size === 0 && age < CONFIRMED_FOR_MS && work.isHopeless();
+    return work.answered.size === 0 && age < CONFIRMED_FOR_MS && work.isHopelessAndNew();
   }
 
   #now(): Confirmation {
@@ -210,18 +255,27 @@ export class ChainConnection {
     await findClaims(client, new Map(works.map((work) => [work, claimedKeys(work)])));
   }
 
-  /** A state that cannot be stored now stays due. */
+  /**
+   * After the loss of the connection a state stays due. A state that PostgreSQL refuses is due again after as many further steps, so it
+   * delays no state of another account.
+   */
   async #storeDueStates(): Promise<void> {
     for (const [id, cached] of [...this.#due].slice(0, MOST_STATES)) {
       try {
         await this.#connection.use(async (client) => {
           if (this.#due.get(id) === cached) await storeState(client, cached);
         });
-        this.#due.delete(id);
+        cached.isRefused = false;
       } catch (error) {
-        this.#options.log.warn({ err: error, accountId: id }, "the state of an account was not stored");
-        return;
+        if (isConnectionError(error)) return;
+        if (!cached.isRefused) {
+          const message = "the state of an account cannot be stored; its cold starts read more steps";
+          this.#options.log.error({ err: error, accountId: id }, message);
+        }
+        cached.isRefused = true;
+        cached.storedSeq = cached.account.seq;
       }
+      this.#due.delete(id);
     }
   }
 

@@ -4,7 +4,7 @@ import type { Account, Id, Step } from "@gr/ledger";
 import type { PoolClient } from "@gr/runtime";
 import { bucketOf } from "./bucket.ts";
 import { type CachedAccount, jump, newCachedAccount, replay } from "./cached-account.ts";
-import { budgetText, holdsText, readBudget, readHolds } from "./state-text.ts";
+import { addBudget, budgetText, holdsText, readBudget, readHolds } from "./state-text.ts";
 import { LONGEST_TAIL, readTails } from "./step-store.ts";
 
 /** Steps of an account between two of its stored states. */
@@ -33,7 +33,8 @@ const STORE_BUDGETS = `INSERT INTO budget_state AS known (bucket, account_id, se
   ON CONFLICT (bucket, account_id, budget) DO UPDATE SET seq = excluded.seq, content = excluded.content
   WHERE known.seq < excluded.seq`;
 
-interface StateRow {
+/** Row of `account_state`. */
+export interface StateRow {
   readonly account_id: string;
   readonly seq: bigint;
   readonly at: bigint;
@@ -46,6 +47,9 @@ interface StateRow {
   readonly free_used: number;
   readonly open_holds: string;
   readonly carried_at: bigint;
+}
+
+interface StateWithBudgets extends StateRow {
   readonly budgets: string[];
 }
 
@@ -114,7 +118,13 @@ export async function catchUpOrLose(
   return lost;
 }
 
-function isLatest({ seq, at, credited, debited, held }: Account, step: Step | undefined): boolean {
+/** Number, time and totals of the latest step of an account. */
+export type LatestStep = Pick<Step, "seq" | "at" | "credited" | "debited" | "held">;
+
+export function isLatest(
+  { seq, at, credited, debited, held }: Account,
+  step: LatestStep | undefined,
+): boolean {
   if (step?.seq !== seq || step.at !== at) return false;
   return step.credited === credited && step.debited === debited && step.held === held;
 }
@@ -129,7 +139,7 @@ async function jumpToStates(client: PoolClient, accounts: ReadonlyMap<Id, Cached
 async function readStates(client: PoolClient, accountIds: readonly Id[]): Promise<CachedAccount[]> {
   const buckets = accountIds.map(bucketOf);
   const values = [[...new Set(buckets)], buckets, accountIds];
-  const { rows } = await client.query<StateRow>({ name: "states", text: STATES, values });
+  const { rows } = await client.query<StateWithBudgets>({ name: "states", text: STATES, values });
   return rows.map(readState);
 }
 
@@ -181,7 +191,7 @@ function valuesOf(account: Account, bucket: number): unknown[] {
   ];
 }
 
-function readState(row: StateRow): CachedAccount {
+function readState(row: StateWithBudgets): CachedAccount {
   const cached = newCachedAccount(row.account_id);
   const { account } = cached;
   account.seq = Number(row.seq);
@@ -196,9 +206,7 @@ function readState(row: StateRow): CachedAccount {
   account.carriedAt = Number(row.carried_at);
   for (const hold of readHolds(row.open_holds)) account.open.set(hold.id, hold);
   for (const text of row.budgets) {
-    const budget = readBudget(text);
-    account.budgets.push(budget);
-    account.budgetNumbers.set(budget.definition.id, budget.no);
+    addBudget(account, readBudget(text));
   }
   cached.storedSeq = account.seq;
   return cached;

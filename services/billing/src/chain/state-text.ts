@@ -1,6 +1,6 @@
 // State texts own the JSON of the ledger's text columns: details of steps, and the states that a cold start reads. A 64-bit
 // integer is an object with its digits, so no amount becomes a floating-point number and no text is read as an amount.
-import type { Budget, Hold, StepDetail } from "@gr/ledger";
+import { type Account, type Budget, type Hold, newAccount, type StepDetail } from "@gr/ledger";
 
 /** An object with this member alone is an integer. */
 const INTEGER = "$int";
@@ -22,6 +22,34 @@ export function readBudget(text: string): Budget {
   return { ...budget, totals: new Map(totals) };
 }
 
+/** Text of an account without its holds. The list of its budgets may have gaps. */
+export function totalsText({
+  budgets,
+  budgetNumbers: _,
+  open: _open,
+  ended: _ended,
+  ...totals
+}: Account): string {
+  return textOf({
+    ...totals,
+    budgets: budgets.flatMap((budget) => ({ ...budget, totals: [...budget.totals] })),
+  });
+}
+
+export function readTotals(text: string): Account {
+  const { budgets, ...totals } = parsed(text) as Account & {
+    readonly budgets: readonly Flat<Budget, "totals">[];
+  };
+  const account = Object.assign(newAccount(totals.id), totals);
+  for (const budget of budgets) addBudget(account, { ...budget, totals: new Map(budget.totals) });
+  return account;
+}
+
+export function addBudget({ budgets, budgetNumbers }: Account, budget: Budget): void {
+  budgets[budget.no - 1] = budget;
+  budgetNumbers.set(budget.definition.id, budget.no);
+}
+
 export function holdsText(holds: Iterable<Hold>): string {
   return textOf(Array.from(holds, (hold) => ({ ...hold, booked: [...hold.booked] })));
 }
@@ -38,10 +66,19 @@ type Flat<Of, Name extends keyof Of> = Omit<Of, Name> & {
     : never;
 };
 
+/** A replacer of JSON.stringify would need several times as long. */
 function textOf(value: unknown): string {
-  return JSON.stringify(value, (_name, part: unknown) =>
-    typeof part === "bigint" ? { [INTEGER]: part.toString() } : part,
-  );
+  return JSON.stringify(withoutIntegers(value));
+}
+
+function withoutIntegers(part: unknown): unknown {
+  if (typeof part === "bigint") return { [INTEGER]: part.toString() };
+  if (typeof part !== "object" || part === null) return part;
+  if (Array.isArray(part)) return part.map(withoutIntegers);
+  const from = part as Record<string, unknown>;
+  const members: Record<string, unknown> = {};
+  for (const name of Object.keys(from)) members[name] = withoutIntegers(from[name]);
+  return members;
 }
 
 /** A reviver of JSON.parse would need twice as long. */

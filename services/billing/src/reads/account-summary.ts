@@ -1,5 +1,5 @@
 // Account summary owns the public view of an account: its credit, and the usage of its API keys in the current windows. Pure.
-import { type Account, type Budget, windowStart } from "@gr/ledger";
+import { type Account, type Budget, budgetUse } from "@gr/ledger";
 import { pageOf } from "@gr/runtime";
 import type { CreditSummary, UsagePage } from "../accounts/accounts.ts";
 import type { SpenderUsage } from "../accounts/spender.ts";
@@ -33,9 +33,8 @@ function usagePage(account: Account, { limit, after, only }: UsagePage, now: num
   }
   const wanted = only === undefined ? undefined : new Set(only);
   const rest = keys.slice(last + 1).filter(({ definition: { id } }) => wanted?.has(id) ?? true);
-  const at = Math.max(now, account.at);
   return pageOf(
-    rest.slice(0, limit + 1).map((budget) => usageOf(account, budget, at)),
+    rest.slice(0, limit + 1).map((budget) => usageOf(account, budget, now)),
     limit,
   );
 }
@@ -50,15 +49,14 @@ function inOrder({ definition: one }: Budget, { definition: other }: Budget): nu
 }
 
 function usageOf(account: Account, budget: Budget, now: number): SpenderUsage {
-  const { definition, window, windowStart: latest, totals, used, requests } = budget;
-  const { id, name, limit, period, expiresAt, active, createdAt, revision } = definition;
-  const start = windowStart(period, now);
-  const isCurrent = start !== null && latest !== null && latest >= start;
-  const windowUsed = totals.get(window)?.used ?? 0n;
+  const { definition, used, requests } = budget;
+  const { id, parentId, name, limit, period, expiresAt, active, createdAt, revision } = definition;
+  const { used: windowUsed, windowStart: start } = budgetUse(account, budget, now);
   return {
     spender: {
       id,
       accountId: account.id,
+      parentId,
       name,
       cap: limit,
       period,
@@ -69,7 +67,7 @@ function usageOf(account: Account, budget: Budget, now: number): SpenderUsage {
     },
     used,
     requests: BigInt(requests),
-    windowUsed: isCurrent || period === "lifetime" ? windowUsed : 0n,
-    windowStart: isCurrent ? new Date(latest) : null,
+    windowUsed,
+    windowStart: start === null ? null : new Date(start),
   };
 }

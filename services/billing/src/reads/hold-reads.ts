@@ -9,7 +9,7 @@ import {
   type Hold as LedgerHold,
   type Outcome,
 } from "@gr/ledger";
-import type { Clock, Pool } from "@gr/runtime";
+import type { Clock, Logger, Pool } from "@gr/runtime";
 import type { Follower } from "../follower/follower.ts";
 import { countOpenHolds, listOverdue, type NamedHold } from "../follower/open-hold-store.ts";
 import type { Hold, HoldFilter, HoldStore, Lease } from "../holds/hold.ts";
@@ -23,13 +23,21 @@ export interface HoldReadsDeps {
   /** Keeps the list of open holds. */
   readonly openHolds: Pick<Follower, "catchUp">;
   readonly post: (operations: readonly LeaseOperation[]) => Promise<Outcome[]>;
+  readonly log: Logger;
 }
 
-export function createHoldReads({ pool, clock, accounts, openHolds, post }: HoldReadsDeps): HoldStore {
+export function createHoldReads({ pool, clock, accounts, openHolds, post, log }: HoldReadsDeps): HoldStore {
   const now = () => Math.floor(clock.now());
+  /** A follower that fails delays no resolver: the list is complete up to its latest round. */
+  const refreshList = () =>
+    openHolds
+      .catchUp()
+      .catch((error) =>
+        log.warn({ err: error }, "the list of open holds is read as its latest round left it"),
+      );
   return {
     list: async (filter: HoldFilter) => {
-      if (filter.state === "open") await openHolds.catchUp();
+      if (filter.state === "open") await refreshList();
       const named = await listHoldIds(pool, filter);
       const holds = await readHolds(accounts, named.slice(0, filter.limit));
       // A candidate may have ended meanwhile.
@@ -37,7 +45,7 @@ export function createHoldReads({ pool, clock, accounts, openHolds, post }: Hold
       return { holds: wanted.map(withoutKept), hasMore: named.length > filter.limit };
     },
     leaseExpired: async ({ service, limit, leaseMs }: Lease) => {
-      await openHolds.catchUp();
+      await refreshList();
       const overdue = await listOverdue(pool, service, now(), limit);
       if (overdue.length === 0) return [];
       const until = now() + Number(leaseMs);
@@ -46,7 +54,7 @@ export function createHoldReads({ pool, clock, accounts, openHolds, post }: Hold
       return await readHolds(accounts, leased);
     },
     countOpen: async () => {
-      await openHolds.catchUp();
+      await refreshList();
       return await countOpenHolds(pool, now());
     },
   };

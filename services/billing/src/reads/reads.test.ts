@@ -1,7 +1,8 @@
 // Reads of accounts, holds, statements and sums from the steps: a client reads its own writes, of any process, without waiting for
 // a follower.
 import { randomUUID } from "node:crypto";
-import { DAY_MS, type NextAttempt } from "@gr/ledger";
+import { DAY_MS, type Lease, type NextAttempt } from "@gr/ledger";
+import { createLogger } from "@gr/runtime";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { chainProblems } from "../test/chain/chain-checker-store.ts";
 import { readsOn } from "../test/chain/chain-reads.ts";
@@ -21,6 +22,7 @@ import {
 } from "../test/chain/chain-rig.ts";
 import { THURSDAY } from "../test/start-billing.ts";
 import { summaryOf } from "./account-summary.ts";
+import { createHoldReads } from "./hold-reads.ts";
 import { readKeptAnswer } from "./kept-answer-store.ts";
 
 let rig: ChainRig;
@@ -203,6 +205,24 @@ describe("holds", () => {
     rig.clock.advance(1);
     expect(await lease(service)).toMatchObject([{ id: hold.holdId, kept: { credits: 8n, cost: 5n } }]);
     expect((await list({ state: "open" })).holds).toMatchObject([{ id: hold.holdId, kept: undefined }]);
+  });
+
+  test("are listed, counted and leased from the latest list while the follower fails", async () => {
+    const service = randomUUID();
+    const [holdId] = await placeDue(service, -10);
+    await list({ state: "open" });
+    const openHolds = { catchUp: () => Promise.reject(new Error("the follower fails")) };
+    const post = (operations: readonly Lease[]) => writer.post(...operations);
+    const deps = { pool: rig.pool, clock: rig.clock, accounts: reads.accounts, openHolds, post };
+    const holds = createHoldReads({ ...deps, log: createLogger("silent", "test") });
+    const filter = { accountId: wallet.accountId, state: "open", limit: 10, after: undefined } as const;
+    expect(ids(await holds.list(filter))).toEqual([holdId]);
+    expect((await holds.countOpen()).find((each) => each.service === service)?.open).toBe(1);
+    const leased = await holds.leaseExpired({ service, limit: 10, leaseMs: 5_000n });
+    expect(leased.map(({ id }) => id)).toEqual([holdId]);
+    await writer.post(capture(wallet, holdId ?? "", 1n));
+    rig.clock.advance(5_000);
+    expect(await holds.leaseExpired({ service, limit: 10, leaseMs: 5_000n })).toEqual([]);
   });
 
   test("are each leased to one of many processes", async () => {

@@ -11,7 +11,7 @@ import { implement, LONGEST_PAGE, type RpcService } from "@gr/runtime";
 import type { AccountStore } from "../accounts/accounts.ts";
 import { instant, invalid, limit, text, uuid } from "../rpc/field-rules.ts";
 import { usageMessage } from "../rpc/messages.ts";
-import { ledgerError } from "../writer/ledger-error.ts";
+import { reaching } from "../writer/ledger-error.ts";
 import type {
   CostFilter,
   Entry,
@@ -90,12 +90,6 @@ export function billingReportRpc({ reports, accounts }: ReportDeps): RpcService 
         })),
       };
     },
-  });
-}
-
-async function reaching<T>(answer: Promise<T>): Promise<T> {
-  return answer.catch((error) => {
-    throw ledgerError(error);
   });
 }
 

@@ -1,5 +1,7 @@
 // The enumerations of the contract and the words that billing and its tables use for them.
+import type { Level } from "@gr/ledger";
 import {
+  BudgetLevel,
   DepositStatus as DepositStatusMessage,
   HoldState as HoldStateMessage,
   SpendPeriod,
@@ -14,6 +16,14 @@ const PERIODS: Readonly<Record<Period, SpendPeriod>> = {
   day: SpendPeriod.DAY,
   week: SpendPeriod.WEEK,
   month: SpendPeriod.MONTH,
+};
+
+const LEVELS: Readonly<Record<Level, BudgetLevel>> = {
+  account: BudgetLevel.ACCOUNT,
+  member: BudgetLevel.MEMBER,
+  customer: BudgetLevel.CUSTOMER,
+  key: BudgetLevel.KEY,
+  job: BudgetLevel.JOB,
 };
 
 const HOLD_STATES: Readonly<Record<HoldState, HoldStateMessage>> = {
@@ -33,6 +43,10 @@ export function messageOfPeriod(period: Period): SpendPeriod {
   return PERIODS[period];
 }
 
+export function messageOfLevel(level: Level): BudgetLevel {
+  return LEVELS[level];
+}
+
 export function messageOfHoldState(state: HoldState): HoldStateMessage {
   return HOLD_STATES[state];
 }
@@ -40,6 +54,11 @@ export function messageOfHoldState(state: HoldState): HoldStateMessage {
 /** @throws ServiceError invalid_value */
 export function periodOf(field: string, message: SpendPeriod): Period {
   return nameOf(PERIODS, field, message, "It must be lifetime, day, week or month");
+}
+
+/** @throws ServiceError invalid_value */
+export function levelOf(field: string, message: BudgetLevel): Level {
+  return nameOf(LEVELS, field, message, "It must be account, member, customer, key or job");
 }
 
 /** @throws ServiceError invalid_value */

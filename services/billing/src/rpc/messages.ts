@@ -13,17 +13,18 @@ import type { SpenderUsage } from "../accounts/spender.ts";
 import type { Hold } from "../holds/hold.ts";
 import type { LedgerReport } from "../verify/ledger-report.ts";
 import type { Posted } from "../writer/posted.ts";
-import { messageOfHoldState, messageOfPeriod } from "./message-names.ts";
+import { messageOfHoldState, messageOfLevel, messageOfPeriod } from "./message-names.ts";
 
 export function outcomeMessage({ code, refusal, earlierHoldId = "", held = 0n }: Posted): Outcome {
   if (refusal === undefined) return create(OutcomeSchema, { code, earlierHoldId, heldCredits: held });
-  const { inFlight, available, cap, period, resetsAt, expiresAt, suspended } = refusal;
+  const { inFlight, available, cap, period, level, resetsAt, expiresAt, suspended } = refusal;
   return create(OutcomeSchema, {
     code,
     inFlight,
     availableCredits: available,
     capCredits: cap,
     ...(period === undefined ? {} : { period: messageOfPeriod(period) }),
+    ...(level === undefined ? {} : { budgetLevel: messageOfLevel(level) }),
     resetsAt,
     expiresAt,
     suspended,
@@ -54,6 +55,7 @@ export function usageMessage(usage: SpenderUsage): MessageInitShape<typeof Spend
       active: spender.active,
       createdAt: unixMs(spender.createdAt),
       revision: spender.revision,
+      parentId: spender.parentId ?? "",
     },
     usedCredits: usage.used,
     requests: usage.requests,

@@ -20,7 +20,7 @@ import type { AnswerStore, AnswerToKeep, CheckSpender, ClaimingSpender } from ".
 import type { BillingEvents } from "../events.ts";
 import type { HoldStore, Lease } from "../holds/hold.ts";
 import type { LedgerReport } from "../verify/ledger-report.ts";
-import { ledgerError } from "../writer/ledger-error.ts";
+import { reaching } from "../writer/ledger-error.ts";
 import type { OperationWriter, Posted } from "../writer/posted.ts";
 import {
   bytes,
@@ -30,6 +30,7 @@ import {
   instant,
   invalid,
   limit,
+  personOf,
   revision,
   signedCredits,
   text,
@@ -122,18 +123,13 @@ export function billingRpc(deps: BillingDeps): RpcService {
   });
 }
 
-async function reaching<T>(answer: Promise<T>): Promise<T> {
-  return answer.catch((error) => {
-    throw ledgerError(error);
-  });
-}
-
 function readSpender({ spender }: PutSpenderRequest): Spender {
   if (spender === undefined) throw invalid("spender", "A spender is needed");
   const { capCredits, expiresAt } = spender;
   return {
     id: uuid("spender.spender_id", spender.spenderId),
     accountId: uuid("spender.account_id", spender.accountId),
+    parentId: spender.parentId === "" ? null : uuid("spender.parent_id", spender.parentId),
     name: text("spender.name", spender.name),
     cap: capCredits === undefined ? null : credits("spender.cap_credits", capCredits),
     period: periodOf("spender.period", spender.period),
@@ -176,11 +172,12 @@ function readAnswerToKeep(request: KeepAnswerRequest): AnswerToKeep {
   };
 }
 
-function readClaiming({ accountId, spenderId, claim }: JudgeClaimRequest): ClaimingSpender {
+function readClaiming({ accountId, spenderId, personId, claim }: JudgeClaimRequest): ClaimingSpender {
   if (claim === undefined) throw invalid("claim", "A claim is needed");
   return {
     accountId: uuid("account_id", accountId),
     spenderId: uuid("spender_id", spenderId),
+    personId: personOf(personId),
     claim: readClaim(claim, "claim"),
   };
 }
@@ -202,10 +199,15 @@ function readUsagePage({
 function readCheck({
   accountId,
   spenderId,
+  personId,
   claimKey,
   credits: least,
 }: CheckSpenderRequest): Parameters<CheckSpender> {
-  const payer = { accountId: uuid("account_id", accountId), spenderId: uuid("spender_id", spenderId) };
+  const payer = {
+    accountId: uuid("account_id", accountId),
+    spenderId: uuid("spender_id", spenderId),
+    personId: personOf(personId),
+  };
   const key = claimKey.byteLength === 0 ? undefined : digest("claim_key", claimKey);
   return [payer, key, credits("credits", least)];
 }

@@ -11,7 +11,7 @@ export const holdsIn = (content: string) => `jsonb_to_recordset(${content}::json
 
 /** Rows of the budgets in a content. Window and start are those of the latest hold; changes of the period since then. */
 export const budgetsIn = (content: string) => `jsonb_to_recordset(${content}::jsonb -> 'budgets') AS
-    b (budget int, id uuid, "limit" bigint, period text, "window" int, start bigint, changes bigint, totals jsonb)`;
+    b (budget int, id uuid, parent uuid, level text, "limit" bigint, period text, "window" int, start bigint, changes bigint, totals jsonb)`;
 
 /** Rows of the totals of a budget of the alias b. */
 export const TOTALS_OF_BUDGET = `jsonb_array_elements(b.totals) AS t (total)`;
@@ -44,7 +44,8 @@ export const FOLD = `WITH r AS MATERIALIZED (
            max(model) FILTER (WHERE kind = 2) AS model, (max(chain) FILTER (WHERE kind = 2))::jsonb AS chain
       FROM hold_row GROUP BY place HAVING NOT bool_or(kind IN (5, 6, 7))),
   defined AS (
-    SELECT seq, (d ->> 'id')::uuid AS id, (d -> 'limit' ->> '$int')::bigint AS lim, d ->> 'period' AS period
+    SELECT seq, (d ->> 'id')::uuid AS id, (d ->> 'parentId')::uuid AS parent, d ->> 'level' AS level,
+           (d -> 'limit' ->> '$int')::bigint AS lim, d ->> 'period' AS period
       FROM (SELECT seq, detail::jsonb -> 'definition' AS d FROM r WHERE kind = 14) x),
   numbered AS (
     SELECT id, budget FROM known_budget
@@ -53,8 +54,8 @@ export const FOLD = `WITH r AS MATERIALIZED (
      WHERE id NOT IN (SELECT id FROM known_budget) GROUP BY id),
   definition AS (
     SELECT *, lag(period) OVER (PARTITION BY budget ORDER BY seq) <> period AS is_change FROM (
-      SELECT budget, "limit" AS lim, period, 0::bigint AS seq FROM known_budget
-      UNION ALL SELECT n.budget, d.lim, d.period, d.seq FROM defined d JOIN numbered n USING (id)) x),
+      SELECT budget, parent, level, "limit" AS lim, period, 0::bigint AS seq FROM known_budget
+      UNION ALL SELECT n.budget, d.parent, d.level, d.lim, d.period, d.seq FROM defined d JOIN numbered n USING (id)) x),
   level AS (SELECT s.seq, s.at, s.kind, s.detail, x.* FROM r s ${EACH_LEVEL} WHERE x.budget IS NOT NULL),
   placed AS (
     SELECT DISTINCT ON (s.budget) s.budget, s.seq, s.win,
@@ -73,14 +74,14 @@ export const FOLD = `WITH r AS MATERIALIZED (
         OR EXISTS (SELECT FROM open_one o CROSS JOIN generate_series(0, 6, 2) AS at
                     WHERE (o.chain ->> at)::int = t.budget AND (o.chain ->> (at + 1))::int = t.win)),
   budget AS (
-    SELECT n.budget, n.id, d.lim::text AS "limit", d.period,
+    SELECT n.budget, n.id, d.parent, d.level, d.lim::text AS "limit", d.period,
       CASE WHEN p.budget IS NULL THEN k."window" ELSE p.win END AS "window", CASE WHEN p.budget IS NULL THEN k.start ELSE p.start END AS start,
       CASE WHEN p.budget IS NULL THEN coalesce(k.changes, 0) ELSE 0 END
         + (SELECT count(*) FROM definition c WHERE c.budget = n.budget AND c.is_change AND c.seq > coalesce(p.seq, 0)) AS changes,
       coalesce((SELECT jsonb_agg(jsonb_build_array(t.win, t.used::text, t.held::text) ORDER BY t.win) FROM kept_total t
                  WHERE t.budget = n.budget), '[]') AS totals
       FROM numbered n
-      CROSS JOIN LATERAL (SELECT c.lim, c.period FROM definition c WHERE c.budget = n.budget ORDER BY c.seq DESC LIMIT 1) d
+      CROSS JOIN LATERAL (SELECT c.parent, c.level, c.lim, c.period FROM definition c WHERE c.budget = n.budget ORDER BY c.seq DESC LIMIT 1) d
       LEFT JOIN known_budget k ON k.budget = n.budget LEFT JOIN placed p ON p.budget = n.budget),
   block AS (
     SELECT (seq - $7) / ${BLOCK_STEPS} AS number, encode(${blockDigest("line")}, 'hex') AS lines, encode(${blockDigest("record")}, 'hex') AS records

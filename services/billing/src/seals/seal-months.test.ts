@@ -130,7 +130,7 @@ test("an account from before the chain is sealed with its carried totals and hol
   await ledger.open(accountId);
   await ledger.putDeposit(accountId, { id: randomUUID(), credits: 900n, status: "COMPLETED" }, new Date(now));
   await ledger.putSpender({
-    ...{ name: "key", cap: 500n, period: "day", expiresAt: null, active: true, revision: 0n },
+    ...{ name: "key", cap: 500n, period: "day", expiresAt: null, active: true, revision: 0n, parentId: null },
     ...{ id: spenderId, accountId, createdAt: new Date(now) },
   });
   const tag = {

@@ -1,5 +1,5 @@
 // Operation steps own the conversion between the operations and answers of the RPC service and those of the ledger. Pure.
-import type { Id, Outcome } from "@gr/ledger";
+import type { Id, Outcome, RefusingBudget } from "@gr/ledger";
 import { OutcomeCode } from "@gr/proto/billing";
 import type { ChainOperation } from "../chain/chain-operation.ts";
 import type { Claim, Operation } from "../writer/operation.ts";
@@ -16,7 +16,8 @@ export function chainOperationOf(operation: Operation, accountId: Id): ChainOper
       if (tag === null || operation.spenderId === null) throw new Error(`Place ${holdId} is incomplete.`);
       const claim = operation.claim === null ? undefined : claimOf(operation.claim);
       const size = { credits, most: most ?? undefined };
-      return { kind, ...onHold, budgetId: operation.spenderId, ...size, deadlineAt, tag, claim };
+      const payer = { budgetId: operation.spenderId, memberId: operation.personId };
+      return { kind, ...onHold, ...payer, ...size, deadlineAt, tag, claim };
     }
     case "capture":
       return { kind, ...onHold, charge: credits, cost };
@@ -57,6 +58,13 @@ export function postedOf({ code: name, refusal, earlierHoldId, held, loss }: Out
   };
 }
 
+/** The amount of a budget above the key is not for the owner of the key. */
+function limitOf(budget: RefusingBudget | undefined): Pick<Refusal, "cap" | "period" | "level"> {
+  if (budget === undefined) return { cap: 0n, period: undefined, level: undefined };
+  const { limit, period, level, isLowest } = budget;
+  return { cap: (isLowest ? limit : null) ?? 0n, period, level: isLowest ? undefined : level };
+}
+
 function refusalOf({
   inFlight,
   available,
@@ -68,8 +76,7 @@ function refusalOf({
   return {
     inFlight,
     available,
-    cap: budget?.limit ?? 0n,
-    period: budget?.period,
+    ...limitOf(budget),
     resetsAt: BigInt(resetsAt),
     expiresAt: BigInt(expiresAt),
     suspended,

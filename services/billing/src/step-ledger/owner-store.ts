@@ -24,7 +24,7 @@ const STORE_REPORT = `INSERT INTO deposit_report (bucket, account_id, id, credit
   ON CONFLICT (bucket, id) DO UPDATE SET status = excluded.status, changed_at = excluded.changed_at
   WHERE deposit_report.status <> excluded.status`;
 
-/** Reports of one payment wait for each other. */
+/** Reports of one payment, and bookings of one adjustment, wait for each other: their accounts can be in different buckets. */
 const LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('deposit ' || $1, 0))";
 
 /** @returns accounts by hold; a hold without a place is absent */
@@ -60,7 +60,8 @@ export async function creditSteps(client: Pool | PoolClient, id: Id): Promise<Cr
   });
 }
 
-export async function lockDeposit(client: PoolClient, id: Id): Promise<void> {
+/** @param id of a deposit or of an adjustment */
+export async function lockCredit(client: PoolClient, id: Id): Promise<void> {
   await client.query(LOCK, [id]);
 }
 

@@ -11,7 +11,7 @@ import type { ChainOperation } from "../chain/chain-operation.ts";
 import type { AccountReader } from "../reads/account-reader.ts";
 import { summaryOf } from "../reads/account-summary.ts";
 import { invalid } from "../rpc/field-rules.ts";
-import { creditSteps, lockDeposit, readDeposit, storeReport } from "./owner-store.ts";
+import { creditSteps, lockCredit, readDeposit, storeReport } from "./owner-store.ts";
 
 export interface StepAccountsDeps {
   readonly pool: Pool;
@@ -57,6 +57,7 @@ export function createStepAccounts(deps: StepAccountsDeps): AccountStore & Adjus
       await requireAccount(accountId);
       const { code } = await postOne({ kind: "budget", accountId, definition: definitionOf(spender) });
       if (code === "done") return;
+      if (code === "invalid_parent") throw invalid("spender.parent_id", PARENT_RULE);
       throw invalid("spender.revision", "A newer revision of this spender is stored");
     },
     putDeposit: async (deposit) => {
@@ -64,7 +65,7 @@ export function createStepAccounts(deps: StepAccountsDeps): AccountStore & Adjus
       await requireAccount(accountId);
       await inTurn(() =>
         inTransaction(pool, async (client) => {
-          await lockDeposit(client, id);
+          await lockCredit(client, id);
           const kind = depositEntry(await readDeposit(client, id), deposit);
           await storeReport(client, deposit, now());
           if (kind === null) return;
@@ -75,18 +76,23 @@ export function createStepAccounts(deps: StepAccountsDeps): AccountStore & Adjus
     },
     put: async ({ id, accountId, credits, reason: note }: Adjustment) => {
       await requireAccount(accountId);
-      const known = (await creditSteps(pool, id)).find(({ kind }) => kind === "adjustment");
-      if (known !== undefined && known.accountId !== accountId) {
-        requireDone({ code: "already_resolved" }, "adjustment_id");
-      }
-      const earlier = await earlierAdjustment(pool, id);
-      if (earlier !== undefined) {
-        const isSame =
-          earlier.accountId === accountId && earlier.credits === credits && earlier.note === note;
-        return requireDone({ code: isSame ? "done" : "already_resolved" }, "adjustment_id");
-      }
-      const step = { kind: "adjustment", accountId, id, credits, note } as const;
-      requireDone(await postOne(step), "adjustment_id");
+      await inTurn(() =>
+        inTransaction(pool, async (client) => {
+          await lockCredit(client, id);
+          const known = (await creditSteps(client, id)).find(({ kind }) => kind === "adjustment");
+          if (known !== undefined && known.accountId !== accountId) {
+            requireDone({ code: "already_resolved" }, "adjustment_id");
+          }
+          const earlier = await earlierAdjustment(client, id);
+          if (earlier !== undefined) {
+            const isSame =
+              earlier.accountId === accountId && earlier.credits === credits && earlier.note === note;
+            return requireDone({ code: isSame ? "done" : "already_resolved" }, "adjustment_id");
+          }
+          const step = { kind: "adjustment", accountId, id, credits, note } as const;
+          requireDone(await postOne(step), "adjustment_id");
+        }),
+      );
     },
     readCredits: async (accountId, page) =>
       await accounts.ask(accountId, (account: Account) => {
@@ -99,11 +105,13 @@ export function createStepAccounts(deps: StepAccountsDeps): AccountStore & Adjus
   };
 }
 
-/** A key is a budget without a parent. */
+const PARENT_RULE =
+  "It must be a budget of this account of the level account, member or customer, and it never changes";
+
 function definitionOf(spender: Spender): BudgetDefinition {
-  const { id, name, cap: limit, period, expiresAt, active, createdAt, revision } = spender;
+  const { id, parentId, name, cap: limit, period, expiresAt, active, createdAt, revision } = spender;
   return {
-    ...{ id, parentId: null, level: "key", name, limit, period, active, revision },
+    ...{ id, parentId, level: "key", name, limit, period, active, revision },
     expiresAt: expiresAt?.getTime() ?? null,
     createdAt: createdAt.getTime(),
   };

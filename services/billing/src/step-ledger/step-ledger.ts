@@ -3,7 +3,8 @@ import { CLAIM_LIFETIME_MS, type Id, type Outcome } from "@gr/ledger";
 import type { Clock, Logger, Pool } from "@gr/runtime";
 import type { AccountStore, AdjustmentStore } from "../accounts/accounts.ts";
 import { sweepEarlierAnswers } from "../before-steps/earlier-answer-store.ts";
-import { ChainConnection, type ChainOptions } from "../chain/chain-connection.ts";
+import { type BudgetStore, createBudgets } from "../budgets/budgets.ts";
+import { ChainConnection, type ChainOptions, type KnownCopies } from "../chain/chain-connection.ts";
 import type { ChainOperation } from "../chain/chain-operation.ts";
 import type { AnswerStore, AnswerToKeep, CheckSpender, ClaimingSpender } from "../claims/claims.ts";
 import { sweepClaims } from "../follower/claim-sweep-store.ts";
@@ -21,6 +22,7 @@ import { invalid } from "../rpc/field-rules.ts";
 import { sealClosedMonths } from "../seals/seal-months.ts";
 import type { LedgerReport } from "../verify/ledger-report.ts";
 import { verifyChains } from "../verify/verify-chains.ts";
+import type { ClockCheck } from "../writer/clock-check-store.ts";
 import { LedgerWriter } from "../writer/ledger-writer.ts";
 import type { Operation } from "../writer/operation.ts";
 import type { OperationWriter, Posted } from "../writer/posted.ts";
@@ -34,6 +36,10 @@ export interface StepLedgerOptions {
   readonly freeLimit: number | null;
   readonly log: Logger;
   readonly events: StepLedgerEvents;
+  /** Refuses operations while the clock is wrong; absent: every clock is right. */
+  readonly clockCheck?: ClockCheck;
+  /** Absent: each account is read before its first answer. */
+  readonly copies?: KnownCopies;
   /** Opens the connection of the writer; a `ChainConnection` if absent. */
   readonly connect?: (options: ChainOptions) => Pick<ChainConnection, "post" | "close">;
   /** Milliseconds that never run back; those of this process if absent. */
@@ -56,6 +62,7 @@ export interface StepLedger {
   readonly answers: AnswerStore;
   readonly judgeClaim: (claiming: ClaimingSpender) => Promise<Posted>;
   readonly checkSpender: CheckSpender;
+  readonly budgets: BudgetStore;
   readonly holds: HoldStore;
   readonly reports: ReportStore;
   /** The answers about single accounts. */
@@ -74,11 +81,21 @@ export interface StepLedger {
 }
 
 export function createStepLedger(options: StepLedgerOptions): StepLedger {
-  const { pool, clock, freeLimit, log, events, stopwatch, wait } = options;
+  const { pool, clock, freeLimit, log, events, clockCheck, copies, stopwatch, wait } = options;
   const { connect = (chainOptions) => new ChainConnection(chainOptions) } = options;
   const { triedAgain: lostRace, refusedFromMemory } = events;
   const time = { ...(stopwatch && { stopwatch }), ...(wait && { wait }) };
-  const connection = connect({ pool, clock, freeLimit, log, lostRace, refusedFromMemory, ...time });
+  const checked = { ...(clockCheck && { clockCheck }), ...(copies && { copies }) };
+  const connection = connect({
+    pool,
+    clock,
+    freeLimit,
+    log,
+    lostRace,
+    refusedFromMemory,
+    ...checked,
+    ...time,
+  });
   const batches = new LedgerWriter<ChainOperation, Outcome>(connection, events);
   const post = (operations: readonly ChainOperation[], signal?: AbortSignal) =>
     batches.post(operations, signal);
@@ -96,13 +113,14 @@ export function createStepLedger(options: StepLedgerOptions): StepLedger {
       keep: (answer) => keepAnswer(pool, post, answer),
       read: (accountId, holdId) => readKeptAnswer(pool, accountId, holdId, now()),
     },
-    judgeClaim: async ({ accountId, spenderId: budgetId, claim }) =>
-      postedOf(await dryRuns.judgeClaim({ accountId, budgetId, claim: claimOf(claim) })),
-    checkSpender: async ({ accountId, spenderId: budgetId }, key, credits) => {
+    judgeClaim: async ({ accountId, spenderId: budgetId, personId: memberId, claim }) =>
+      postedOf(await dryRuns.judgeClaim({ accountId, budgetId, memberId, claim: claimOf(claim) })),
+    checkSpender: async ({ accountId, spenderId: budgetId, personId: memberId }, key, credits) => {
       const claimKey = key?.toString("hex");
-      return postedOf(await dryRuns.checkSpender({ accountId, budgetId, claimKey, credits }));
+      return postedOf(await dryRuns.checkSpender({ accountId, budgetId, memberId, claimKey, credits }));
     },
-    holds: createHoldReads({ pool, clock, accounts, openHolds, post }),
+    budgets: createBudgets({ accounts, clock, post }),
+    holds: createHoldReads({ pool, clock, accounts, openHolds, post, log }),
     reports: createReportReads({ pool, accounts, sums }),
     reader: accounts,
     waiting: () => batches.waiting,

@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import type { Principal } from "@gr/identity";
 import { ActivityService } from "@gr/proto/activity";
 import { BillingReportService, BillingService, StatementService, TextLogService } from "@gr/proto/billing";
+import { BudgetService } from "@gr/proto/budgets";
+import { SavedTextService } from "@gr/proto/saved-texts";
 import {
   type CallOptions,
   createRemoteTransport,
@@ -33,6 +35,8 @@ export interface BillingProcess {
   readonly inProcess: BillingClient;
   readonly reports: ServiceClient<typeof BillingReportService>;
   readonly texts: ServiceClient<typeof TextLogService>;
+  readonly budgets: ServiceClient<typeof BudgetService>;
+  readonly savedTexts: ServiceClient<typeof SavedTextService>;
   readonly activity: ServiceClient<typeof ActivityService>;
   readonly statements: ServiceClient<typeof StatementService>;
   rest(
@@ -156,6 +160,8 @@ export async function startBillingOn(
     inProcess: patient(running.dial("billing", BillingService)),
     reports: running.dial("billing", BillingReportService),
     texts: running.dial("billing", TextLogService),
+    budgets: running.dial("billing", BudgetService),
+    savedTexts: running.dial("billing", SavedTextService),
     activity: running.dial("billing", ActivityService),
     statements: running.dial("billing", StatementService),
     rest: async (path, as, method = "GET") => {

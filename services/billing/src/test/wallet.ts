@@ -33,6 +33,7 @@ interface PlaceFields {
   readonly deadlineAt?: bigint;
   readonly claim?: ClaimInit;
   readonly mostCredits?: bigint;
+  readonly personId?: string;
 }
 
 /** Many at once take their time on a slow machine. */
@@ -71,6 +72,7 @@ export async function putSpender(
     active: true,
     createdAt: BigInt(THURSDAY),
     revision: 0n,
+    parentId: "",
     ...fields,
     accountId,
     spenderId,
@@ -111,7 +113,7 @@ export function place(
 }
 
 /** The claim of an Idempotency-Key on a request, as clients compute it. */
-export function claimOf(key: string, content = "content"): ClaimInit {
+export function claimOf(key: string, content = "content") {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   return { key: digest(key), fingerprint: digest(content) };
 }

@@ -25,6 +25,11 @@ test("a period that changes and changes back between two holds opens two windows
   await own.stop();
 });
 
+const ROOT = "00000000-0000-4000-8000-000000000000";
+/** The last definition of the key in the book has another parent than the one before, or the first parent. */
+const OTHER_PARENT = `UPDATE step SET detail = jsonb_set(detail::jsonb, '{definition,parentId}', to_jsonb('${ROOT}'::text))::text
+  WHERE kind = 14 AND seq = (SELECT max(seq) FROM step WHERE kind = 14)`;
+
 /** Statements that break a guarantee in the open steps. `{n}` is step n of the book, `OPEN` selects the open steps. */
 const BROKEN: readonly (readonly [invariant: string, change: string])[] = [
   ["numbers without a gap, times that never fall", "UPDATE step SET at = at - 1 WHERE seq = {9}"],
@@ -45,6 +50,14 @@ const BROKEN: readonly (readonly [invariant: string, change: string])[] = [
   ],
   ["open holds are the latest total", "UPDATE step SET credits = credits + 1 WHERE kind = 2 AND seq = {4}"],
   ["no limit is overrun at any level", "UPDATE step SET held1 = held1 + 450 WHERE kind = 2 AND seq > {20}"],
+  [
+    "holds count in the budget of their place and in each one above it",
+    "UPDATE step SET budget2 = 1, window2 = window1, used2 = used1, held2 = held1 WHERE seq = {4}",
+  ],
+  [
+    "holds count in the budget of their place and in each one above it",
+    OTHER_PARENT.replace(`'${ROOT}'::text`, "id::text"),
+  ],
   [
     "windows turn with a new day, and only then",
     "UPDATE step SET window1 = window1 + 1 WHERE kind = 2 AND seq > {30}",
@@ -131,6 +144,10 @@ const SPANNING: readonly (readonly [invariant: string, change: string])[] = [
     "UPDATE step SET window1 = window1 - 1 WHERE kind = 2 AND window1 = (SELECT max(window1) FROM step)",
   ],
   ["numbers of budgets are those of their first steps", "DELETE FROM budget_number"],
+  [
+    "the budget above a budget never changes",
+    `UPDATE seal SET content = jsonb_set(content::jsonb, '{budgets,0,parent}', to_jsonb('${ROOT}'::text))::text`,
+  ],
   ["no step is older than the seal before it", "UPDATE step SET at = at - 3600000 WHERE seq = {3}"],
   ["the last step of a sealed month is that of its seal", "UPDATE step SET held = held + 1 WHERE seq = {0}"],
   [

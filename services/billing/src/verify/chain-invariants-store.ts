@@ -33,15 +33,16 @@ const WITH_BASE = `LEFT JOIN ${BASE} b ON b.bucket = s.bucket AND b.account_id =
 
 /** Definitions of budgets, with the number of each budget, its changes of period so far, and the steps in which it was valid. */
 const DEFINITIONS = `definition AS (
-    SELECT account_id, seq, lim, period,
+    SELECT account_id, seq, budget_id, parent_id, level, lim, period,
       dense_rank() OVER (PARTITION BY account_id ORDER BY first_seq) AS budget,
-      lead(seq) OVER (PARTITION BY account_id, id ORDER BY seq) AS until_seq,
-      count(*) FILTER (WHERE period <> period0) OVER (PARTITION BY account_id, id ORDER BY seq) AS periods
+      lead(seq) OVER (PARTITION BY account_id, budget_id ORDER BY seq) AS until_seq,
+      count(*) FILTER (WHERE period <> period0) OVER (PARTITION BY account_id, budget_id ORDER BY seq) AS periods
      FROM (SELECT *, min(seq) OVER each AS first_seq, lag(period) OVER (each ORDER BY seq) AS period0
-             FROM (SELECT account_id, seq, (d ->> 'id')::uuid AS id, (d -> 'limit' ->> '$int')::bigint AS lim, d ->> 'period' AS period
+             FROM (SELECT account_id, seq, d ->> 'id' AS budget_id, d ->> 'parentId' AS parent_id, d ->> 'level' AS level,
+                          (d -> 'limit' ->> '$int')::bigint AS lim, d ->> 'period' AS period
                      FROM (SELECT account_id, seq, detail::jsonb -> 'definition' AS d FROM ${STEP} r WHERE kind = 14) defined
-                   UNION ALL SELECT account_id, seq, id, "limit", period FROM ${BASE_BUDGET} b) raw
-           WINDOW each AS (PARTITION BY account_id, id)) firsts)`;
+                   UNION ALL SELECT account_id, seq, id::text, parent::text, level, "limit", period FROM ${BASE_BUDGET} b) raw
+           WINDOW each AS (PARTITION BY account_id, budget_id)) firsts)`;
 const IS_VALID = `d.account_id = s.account_id AND d.budget = x.budget AND d.seq < s.seq AND (d.until_seq IS NULL OR d.until_seq > s.seq)`;
 
 /** Claims and answers that are older may be swept. */
@@ -103,6 +104,18 @@ const CHECKS: Readonly<Record<string, string>> = {
     WHERE kind IN (2, 3) AND credits > 0 AND credited - debited < held AND ${isAdmittedHere("s")}`,
   "no limit is overrun at any level": `WITH ${DEFINITIONS} SELECT s.account_id, s.seq FROM ${STEP} s ${EACH_LEVEL} JOIN definition d
       ON ${IS_VALID} WHERE s.kind IN (2, 3) AND s.credits > 0 AND x.used + x.budget_held > d.lim AND ${isAdmittedHere("s")}`,
+  "holds count in the budget of their place and in each one above it": `WITH ${DEFINITIONS} SELECT s.account_id, s.seq FROM ${STEP} s
+    CROSS JOIN LATERAL (VALUES (budget1, budget2), (budget2, budget3), (budget3, budget4), (budget4, NULL)) AS x (budget, above)
+    JOIN definition d ON ${IS_VALID}
+    LEFT JOIN (SELECT DISTINCT account_id, budget_id, budget FROM definition) p
+      ON p.account_id = s.account_id AND p.budget_id = d.parent_id
+    LEFT JOIN (SELECT DISTINCT account_id, budget FROM definition WHERE level = 'member') m
+      ON m.account_id = s.account_id AND m.budget = x.above
+    WHERE s.kind = 2 AND p.budget IS DISTINCT FROM x.above AND ${isAdmittedHere("s")}
+      AND NOT (m.budget IS NOT NULL AND d.parent_id IS NULL AND d.budget_id = s.account_id::text)`,
+  "the budget above a budget never changes": `WITH ${DEFINITIONS} SELECT account_id, seq FROM (
+      SELECT account_id, seq, parent_id, lag(parent_id) OVER (PARTITION BY account_id, budget_id ORDER BY seq) AS parent0 FROM definition) x
+    WHERE parent0 IS NOT NULL AND parent_id IS DISTINCT FROM parent0`,
   "windows turn with a new day, and only then": `WITH ${DEFINITIONS}, placed AS (
     SELECT s.account_id, x.budget, x.win, d.periods, s.seq,
       CASE WHEN s.kind = 16 THEN (s.detail::jsonb -> 'carriedWindow' ->> 'windowStart')::bigint ELSE ${startOf("d.period", "s.at")} END AS start

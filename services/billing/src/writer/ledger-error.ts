@@ -26,3 +26,10 @@ export function ledgerError(error: unknown): unknown {
   const message = "Billing cannot reach its database, so the outcome is not known; try again shortly.";
   return new ServiceError("billing_unavailable", message, { retryAfterMs: 1_000, cause: error });
 }
+
+/** @throws ledgerError of a failure */
+export async function reaching<T>(answer: Promise<T>): Promise<T> {
+  return answer.catch((error: unknown) => {
+    throw ledgerError(error);
+  });
+}

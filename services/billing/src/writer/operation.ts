@@ -1,4 +1,4 @@
-// One operation on one hold, as billing thinks of it. The fields are those of the SQL function `post`.
+// One operation on one hold, as callers post it. The ledger of steps and the tables before it have the same fields.
 import type { Credits, PicoUsd } from "@gr/money";
 
 /** "abandon" is a release that gives up on finding out what the upstream did; "next" begins the next attempt. */
@@ -32,6 +32,8 @@ export interface Operation {
   readonly accountId: string | null;
   /** place */
   readonly spenderId: string | null;
+  /** place: the person of a web token. */
+  readonly personId?: string | undefined;
   /** place, extend: of the hold; capture: the charge; otherwise 0. */
   readonly credits: Credits;
   /** place, extend: as large the hold may become where enough is free. */

@@ -1,4 +1,5 @@
 // Posted owns the shape of the answer to one operation, in the terms of the RPC service.
+import type { Level } from "@gr/ledger";
 import type { Credits, PicoUsd } from "@gr/money";
 import type { OutcomeCode } from "@gr/proto/billing";
 import type { Period } from "../accounts/spender.ts";
@@ -7,9 +8,11 @@ import type { Operation } from "./operation.ts";
 export interface Refusal {
   readonly inFlight: boolean;
   readonly available: Credits;
-  /** Of a refusal for the cap. */
+  /** Of a refusal for the cap; zero for a budget above the spender. */
   readonly cap: Credits;
   readonly period: Period | undefined;
+  /** Of the budget above the spender that refuses. */
+  readonly level: Level | undefined;
   /** Of a refusal for the cap or for the limit of free requests: Unix milliseconds; 0 = never. */
   readonly resetsAt: bigint;
   /** Unix milliseconds, when the spender has expired. */
@@ -24,6 +27,7 @@ export const NO_REFUSAL: Refusal = {
   available: 0n,
   cap: 0n,
   period: undefined,
+  level: undefined,
   resetsAt: 0n,
   expiresAt: 0n,
   suspended: false,

@@ -1,6 +1,7 @@
 // Refusals for lack of money: a flood of hopeless places costs PostgreSQL one read a second. No refusal differs from that of the stored
 // state, and each ends with the answer to a deposit.
 import { randomUUID } from "node:crypto";
+import { MOST_OPEN_HOLDS } from "@gr/ledger";
 import { OutcomeCode, SpendPeriod } from "@gr/proto/billing";
 import { until } from "@gr/testing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -202,4 +203,17 @@ test("a deposit at one process ends the refusals of another within a second", as
   } finally {
     await other.stop();
   }
+});
+
+test("an account with the largest number of open holds gets no further one until one has ended", async () => {
+  const mine = await wallet.openWallet(ledger.inProcess, 1_000_000n);
+  const places = Array.from({ length: MOST_OPEN_HOLDS }, () => place(mine, 1n));
+  for (let from = 0; from < MOST_OPEN_HOLDS; from += 1_000)
+    await wallet.post(ledger.inProcess, ...places.slice(from, from + 1_000));
+  const next = place(mine, 1n);
+  expect((await postOne(next)).code).toBe(OutcomeCode.TOO_MANY_HOLDS);
+  const [first] = places;
+  await postOne(wallet.release(first?.holdId ?? ""));
+  expect((await postOne(next)).code).toBe(DONE);
+  expect((await postOne(place(mine, 1n))).code).toBe(OutcomeCode.TOO_MANY_HOLDS);
 });

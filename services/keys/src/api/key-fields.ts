@@ -62,6 +62,8 @@ export const responseFormatField = z.enum(RESPONSE_FORMATS, {
   error: `The default response format must be ${RESPONSE_FORMATS.slice(0, -1).join(", ")} or ${RESPONSE_FORMATS.at(-1)}`,
 });
 
+export const savesTextsField = z.boolean({ error: "It must be true or false" });
+
 /** Ids of models, or their beginnings with * at the end. */
 export const allowedModelsField = namesField("models", 4_000).refine(
   (names) => names.every((name) => !name.slice(0, -1).includes("*")),
@@ -90,6 +92,11 @@ function namesField(what: string, mostCharacters: number) {
     )
     .transform((names): readonly string[] => [...new Set(names)]);
 }
+
+/** Lower-case, as billing stores ids. */
+export const budgetField = z
+  .uuid({ error: "The budget must be the id of a budget of the account" })
+  .transform((id) => id.toLowerCase());
 
 /** Refuses a period without a spend limit, because a period is the time after which the limit starts anew. */
 export function periodNeedsLimit(field: string, limitField: string) {

@@ -58,6 +58,8 @@ export function messageOfKey(key: ApiKey): KeyMessage {
     defaultResponseFormat: key.responseFormat ?? "",
     ...(key.allowedModels === null ? {} : { allowedModels: { names: [...key.allowedModels] } }),
     ...(key.allowedProviders === null ? {} : { allowedProviders: { names: [...key.allowedProviders] } }),
+    budgetId: key.budgetId ?? "",
+    savesTexts: key.savesTexts,
     ...(key.former !== null && { formerHint: key.former.hint, formerEndsAt: BigInt(key.former.endsAt) }),
   };
 }

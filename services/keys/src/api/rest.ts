@@ -1,4 +1,4 @@
-// The public paths of the module: POST /v1/auth/test and the three /v1/api-keys operations of management keys.
+// The public paths of the module: POST /v1/auth/test, and the /v1/api-keys and /v1/budgets operations of management keys.
 import { invalidKey, managementKey, normalKey, type Principal } from "@gr/identity";
 import { formatCredits } from "@gr/money";
 import { type Reason, ServiceError } from "@gr/proto";
@@ -11,18 +11,22 @@ import { mintKey } from "../operations/mint-key.ts";
 import { currentKey, requireUnexpired } from "../operations/verify-key.ts";
 import { WEB_TOKEN_NAME } from "../operations/web-token.ts";
 import { type ApiKey, isoTime } from "../records/key.ts";
+import { budgetRoutes } from "./budgets-rest.ts";
 import { expiryField } from "./expiry.ts";
 import {
   allowedModelsField,
   allowedProvidersField,
+  budgetField,
   nameField,
   periodField,
   periodNeedsLimit,
   responseFormatField,
+  savesTextsField,
   spendLimitField,
 } from "./key-fields.ts";
 
 const MODELS_WORDS = "Ids of models that the key may use, or their beginnings with * at the end";
+const SAVES_WORDS = "True: prompts and answers of text requests with this key are saved for a number of days";
 const PROVIDERS_WORDS = "Names of providers that the key may use, as in the field providers of a model";
 
 const keyRecord = z.object({
@@ -41,6 +45,8 @@ const keyRecord = z.object({
     ),
   allowed_models: z.array(z.string()).optional().describe(`${MODELS_WORDS}; absent = all`),
   allowed_providers: z.array(z.string()).optional().describe(`${PROVIDERS_WORDS}; absent = all`),
+  budget_id: z.string().optional().describe("The budget above the key; absent = none"),
+  saves_texts: z.literal(true).optional().describe(`${SAVES_WORDS}; absent = no`),
 });
 const mintedRecord = keyRecord.extend({ key: z.string().describe("The secret; shown in this answer only.") });
 type KeyRecord = z.infer<typeof keyRecord>;
@@ -70,13 +76,20 @@ export const newKeyBody = (deps: Pick<KeyDeps, "clock">) =>
           .nullable()
           .default(null)
           .describe(`${PROVIDERS_WORDS}; null = all`),
+        budget_id: budgetField
+          .nullable()
+          .default(null)
+          .describe("A budget of the account, of GET /v1/budgets, whose limit the key shares; null = none"),
+        saves_texts: savesTextsField.nullable().default(null).describe(`${SAVES_WORDS}; null = no`),
       },
       { error: "The body must be a JSON object" },
     )
     .check(periodNeedsLimit("spend_limit_period", "spend_limit"));
 
 export function keysRest(deps: KeyDeps): RestApi {
-  return { routes: [testRoute(deps), mintRoute(deps), listRoute(deps), deleteRoute(deps)] };
+  const gate = listGate();
+  const keys = [testRoute(deps), mintRoute(deps), listRoute(deps, gate), deleteRoute(deps)];
+  return { routes: [...keys, ...budgetRoutes(deps, gate)] };
 }
 
 const testRoute = (deps: KeyDeps) =>
@@ -129,6 +142,8 @@ const mintRoute = (deps: KeyDeps) =>
         responseFormat: body.default_response_format,
         allowedModels: body.allowed_models,
         allowedProviders: body.allowed_providers,
+        budgetId: body.budget_id,
+        savesTexts: body.saves_texts ?? false,
       }).catch((cause) => {
         if (cause instanceof ServiceError && CALLERS.has(cause.reason)) throw cause;
         deps.events.keyNotMinted(accountId, cause);
@@ -144,8 +159,8 @@ const mintRoute = (deps: KeyDeps) =>
   });
 
 /**
- * Limits lists of keys. Management keys have no rate limit, and a page may have 1,000 keys: lists wait for each other
- * instead.
+ * Limits lists of keys and of budgets. Management keys have no rate limit, and a page may have 1,000 entries: lists wait for
+ * each other instead.
  */
 const listGate = () =>
   new FairGate({
@@ -153,10 +168,10 @@ const listGate = () =>
     perOwner: 1,
     waitingPerOwner: Number.POSITIVE_INFINITY,
     waiting: Number.POSITIVE_INFINITY,
-    name: "lists of keys",
+    name: "lists of keys and budgets",
   });
 
-const listRoute = (deps: KeyDeps, gate = listGate()) =>
+const listRoute = (deps: KeyDeps, gate: FairGate) =>
   restRoute({
     method: "GET",
     path: "/v1/api-keys",
@@ -227,5 +242,7 @@ function recordOf(key: ApiKey): KeyRecord {
     ...(key.responseFormat === null ? {} : { default_response_format: key.responseFormat }),
     ...(key.allowedModels === null ? {} : { allowed_models: [...key.allowedModels] }),
     ...(key.allowedProviders === null ? {} : { allowed_providers: [...key.allowedProviders] }),
+    ...(key.budgetId === null ? {} : { budget_id: key.budgetId }),
+    ...(key.savesTexts && { saves_texts: true as const }),
   };
 }

@@ -31,6 +31,7 @@ import { expiryInstantField } from "./expiry.ts";
 import {
   allowedModelsField,
   allowedProvidersField,
+  budgetField,
   creditsField,
   lifetimeField,
   nameField,
@@ -38,6 +39,7 @@ import {
   periodNeedsLimit,
   personField,
   responseFormatField,
+  savesTextsField,
 } from "./key-fields.ts";
 import { kindOf, messageOfAccount, messageOfKey, messageOfWebToken, periodOf } from "./key-messages.ts";
 
@@ -64,6 +66,8 @@ const keyFields = (deps: KeyDeps) =>
       default_response_format: responseFormatField.nullable(),
       allowed_models: allowedModelsField.nullable(),
       allowed_providers: allowedProvidersField.nullable(),
+      budget_id: budgetField.nullable(),
+      saves_texts: savesTextsField,
     })
     .check(periodNeedsLimit("period", "cap_credits"))
     .refine(({ kind, cap_credits }) => kind === "normal" || cap_credits === null, {
@@ -73,6 +77,14 @@ const keyFields = (deps: KeyDeps) =>
     .refine(({ kind, default_response_format: format }) => kind === "normal" || format === null, {
       error: "A management key generates nothing and takes no default",
       path: ["default_response_format"],
+    })
+    .refine(({ kind, budget_id }) => kind === "normal" || budget_id === null, {
+      error: "A management key does not spend, so it has no budget above it",
+      path: ["budget_id"],
+    })
+    .refine(({ kind, saves_texts }) => kind === "normal" || !saves_texts, {
+      error: "A management key generates nothing and saves no texts",
+      path: ["saves_texts"],
     })
     .check(managementHasNoLists);
 
@@ -103,6 +115,8 @@ const changeFields = (deps: KeyDeps) =>
     all_models: onlyTrue.optional(),
     allowed_providers: allowedProvidersField.optional(),
     all_providers: onlyTrue.optional(),
+    budget_id: budgetField.optional(),
+    saves_texts: savesTextsField.optional(),
   });
 
 /** A period of a newer contract stays a number, which no rule lets pass. */
@@ -196,6 +210,8 @@ function newKeyOf(deps: KeyDeps, request: MintKeyRequest): NewKey {
     default_response_format: request.defaultResponseFormat || null,
     allowed_models: request.allowedModels?.names ?? null,
     allowed_providers: request.allowedProviders?.names ?? null,
+    budget_id: request.budgetId || null,
+    saves_texts: request.savesTexts,
   });
   const { name, kind, cap_credits: spendLimit, period, expires_at: expiresAt } = fields;
   return {
@@ -203,6 +219,8 @@ function newKeyOf(deps: KeyDeps, request: MintKeyRequest): NewKey {
     responseFormat: fields.default_response_format,
     allowedModels: fields.allowed_models,
     allowedProviders: fields.allowed_providers,
+    budgetId: fields.budget_id,
+    savesTexts: fields.saves_texts,
   };
 }
 
@@ -223,6 +241,8 @@ function changeOf(deps: KeyDeps, request: UpdateKeyRequest): KeyChange {
     ...(models.case === "allModels" ? { all_models: models.value } : {}),
     ...(providers.case === "allowedProviders" ? { allowed_providers: providers.value.names } : {}),
     ...(providers.case === "allProviders" ? { all_providers: providers.value } : {}),
+    ...(request.budgetId === "" ? {} : { budget_id: request.budgetId }),
+    saves_texts: request.savesTexts,
   });
   return {
     ...(fields.name === undefined ? {} : { name: fields.name }),
@@ -239,6 +259,8 @@ function changeOf(deps: KeyDeps, request: UpdateKeyRequest): KeyChange {
     ...(fields.all_models === undefined ? {} : { allowedModels: null }),
     ...(fields.allowed_providers === undefined ? {} : { allowedProviders: fields.allowed_providers }),
     ...(fields.all_providers === undefined ? {} : { allowedProviders: null }),
+    ...(fields.budget_id === undefined ? {} : { budgetId: fields.budget_id }),
+    ...(fields.saves_texts === undefined ? {} : { savesTexts: fields.saves_texts }),
   };
 }
 

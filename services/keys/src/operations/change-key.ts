@@ -28,6 +28,8 @@ export type KeyChange = Partial<
     | "responseFormat"
     | "allowedModels"
     | "allowedProviders"
+    | "budgetId"
+    | "savesTexts"
   >
 >;
 
@@ -115,6 +117,15 @@ function changed(key: ApiKey, change: KeyChange): ApiKey {
   if (next.kind === "management" && !isUnlimited(next)) {
     const field = next.allowedModels === null ? "allowed_providers" : "allowed_models";
     throw invalid(field, "A management key generates nothing and has no allow-lists");
+  }
+  if (next.kind === "management" && next.budgetId !== null) {
+    throw invalid("budget_id", "A management key does not spend, so it has no budget above it");
+  }
+  if (key.budgetId !== null && next.budgetId !== key.budgetId) {
+    throw invalid("budget_id", "The budget above a key never changes; mint another key");
+  }
+  if (next.kind === "management" && next.savesTexts) {
+    throw invalid("saves_texts", "A management key generates nothing and saves no texts");
   }
   if (next.period !== null && next.spendLimit === null) {
     throw invalid("period", `The period ${next.period} needs a spend limit to apply to`);

@@ -1,6 +1,7 @@
 // Dependencies of all key operations; module.ts creates them once.
 import type { CatalogCopy } from "@gr/clients";
 import type { BillingService } from "@gr/proto/billing";
+import type { BudgetService } from "@gr/proto/budgets";
 import type { Clock, ServiceClient } from "@gr/runtime";
 import type { KeyEvents } from "../events.ts";
 import type { DigestOf, UnknownDigests } from "../records/key-digest.ts";
@@ -11,6 +12,7 @@ import type { WebTokens } from "./web-token.ts";
 export interface KeyDeps {
   readonly store: KeyStore;
   readonly billing: ServiceClient<typeof BillingService>;
+  readonly budgets: ServiceClient<typeof BudgetService>;
   readonly catalog: Pick<CatalogCopy, "models">;
   readonly clock: Clock;
   readonly digestOf: DigestOf;

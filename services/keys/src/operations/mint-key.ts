@@ -8,7 +8,7 @@ import { hintOf } from "../records/key-digest.ts";
 import { requireAccount } from "./account.ts";
 import { requireKnownNames } from "./allow-lists.ts";
 import type { KeyDeps } from "./key-deps.ts";
-import { spenderOf } from "./spender.ts";
+import { putSpender } from "./spender.ts";
 
 export type NewKey = Pick<
   ApiKey,
@@ -21,6 +21,8 @@ export type NewKey = Pick<
   | "responseFormat"
   | "allowedModels"
   | "allowedProviders"
+  | "budgetId"
+  | "savesTexts"
 >;
 
 /** @throws ServiceError account_not_found, too_many_keys, invalid_value, service_unavailable; errors of billing. */
@@ -40,7 +42,7 @@ export async function mintKey(deps: KeyDeps, wanted: NewKey): Promise<{ key: Api
     former: null,
     revision: 1n,
   };
-  if (key.kind === "normal") await billing.putSpender({ spender: spenderOf(key) });
+  if (key.kind === "normal") await putSpender(billing, key);
   try {
     await store.addKey(key, digestOf(secret));
   } catch (error) {
@@ -66,7 +68,7 @@ async function refuseTooMany({ store, mostKeys }: KeyDeps, accountId: string): P
 async function switchOffSpender({ billing, events }: KeyDeps, key: ApiKey): Promise<void> {
   if (key.kind !== "normal") return;
   try {
-    await billing.putSpender({ spender: spenderOf({ ...key, active: false, revision: key.revision + 1n }) });
+    await putSpender(billing, { ...key, active: false, revision: key.revision + 1n });
   } catch (error) {
     events.spenderLeftActive(key.id, error);
   }

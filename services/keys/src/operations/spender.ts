@@ -31,7 +31,18 @@ export function spenderOf(key: ApiKey): MessageInitShape<typeof SpenderSchema> {
     active: key.active && key.deletedAt === null,
     createdAt: BigInt(key.createdAt),
     revision: key.revision,
+    parentId: key.budgetId ?? "",
   };
+}
+
+/** @throws ServiceError invalid_value with param budget_id if no key can be below that budget; other errors of billing */
+export async function putSpender(billing: ServiceClient<typeof BillingService>, key: ApiKey): Promise<void> {
+  await billing.putSpender({ spender: spenderOf(key) }).catch((cause: unknown) => {
+    if (!(cause instanceof ServiceError) || cause.param !== "spender.parent_id") throw cause;
+    const rule =
+      "It must be a budget of this account of the level account, member or customer, and it never changes";
+    throw new ServiceError("invalid_value", `${rule} (field "budget_id").`, { param: "budget_id", cause });
+  });
 }
 
 /**
@@ -42,9 +53,8 @@ export async function putSpenderOf(
   billing: ServiceClient<typeof BillingService>,
   key: ApiKey,
 ): Promise<bigint | undefined> {
-  const spender = spenderOf(key);
   try {
-    await billing.putSpender({ spender });
+    await putSpender(billing, key);
     return undefined;
   } catch (error) {
     if (!(error instanceof ServiceError) || error.param !== "spender.revision") throw error;

@@ -37,6 +37,10 @@ export interface ApiKey {
   readonly allowedModels: readonly string[] | null;
   /** Names of providers; null = all providers. */
   readonly allowedProviders: readonly string[] | null;
+  /** Budget above the key, in billing; null = none. Once set it never changes. */
+  readonly budgetId: string | null;
+  /** True: prompts and answers of text requests with this key are saved. */
+  readonly savesTexts: boolean;
   /** The secret before the last rotation; null = none. */
   readonly former: FormerSecret | null;
   /** Counts the changes that were begun, its minting included, also those that failed half-way. */
@@ -60,9 +64,12 @@ export function isUnlimited({ allowedModels, allowedProviders }: AllowLists): bo
   return allowedModels === null && allowedProviders === null;
 }
 
-export function hasSameLists(one: AllowLists, other: AllowLists): boolean {
-  const textOf = ({ allowedModels, allowedProviders }: AllowLists) =>
-    JSON.stringify([allowedModels, allowedProviders]);
+/** Fields of a key that gateways hold with its verification, and that a change must reach at once. */
+type HeldFields = AllowLists & Pick<ApiKey, "savesTexts">;
+
+export function hasSameHeldFields(one: HeldFields, other: HeldFields): boolean {
+  const textOf = ({ allowedModels, allowedProviders, savesTexts }: HeldFields) =>
+    JSON.stringify([allowedModels, allowedProviders, savesTexts]);
   return textOf(one) === textOf(other);
 }
 

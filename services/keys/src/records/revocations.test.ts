@@ -93,6 +93,11 @@ describe("gateways are told", () => {
     expect(await isReported()).toBe(true);
   });
 
+  test("of another choice about saved texts", async () => {
+    await world.keys.updateKey({ accountId, keyId, savesTexts: true });
+    await untilReported(true);
+  });
+
   test("of nothing else: not of other changes, not of a deletion that billing did not learn of", async () => {
     const other = await mint();
     await world.keys.updateKey({ accountId, keyId: other, name: "renamed" });

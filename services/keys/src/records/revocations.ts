@@ -1,9 +1,9 @@
 // Revocations notify the gateways through Redis of keys that were just deleted, disabled or rotated, or got other
-// allow-lists, so that they verify them anew. No request waits for it: billing refuses a deleted or disabled key despite a
-// gateway's cached verification. Without the notice other lists, and the end of a secret, are in force as soon as that
-// verification is too old.
+// allow-lists or another choice about saved texts, so that they verify them anew. No request waits for it: billing refuses
+// a deleted or disabled key despite a gateway's cached verification. Without the notice the other changes are in force as
+// soon as that verification is too old.
 import { type Clock, type Logger, type Redis, RedisGate } from "@gr/runtime";
-import { type ApiKey, hasSameLists, isUnlimited } from "./key.ts";
+import { type ApiKey, hasSameHeldFields, isUnlimited } from "./key.ts";
 
 /** Lifetime of a notice; longer than a gateway reuses a verification. */
 const TOLD_MS = 15_000;
@@ -30,7 +30,7 @@ export function createRevocations(redis: Redis | undefined, clock: Clock, log: L
     rotated: notify,
     tell: (before, key) => {
       const isUsable = key.active && key.deletedAt === null;
-      if (!isUsable || !hasSameLists(before, key)) {
+      if (!isUsable || !hasSameHeldFields(before, key)) {
         notify(key);
       } else if (!before.active && isUnlimited(key)) {
         // The notice of a key with lists stays: it may be about the lists.

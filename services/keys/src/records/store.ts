@@ -106,12 +106,14 @@ interface KeyRow {
   response_format: ResponseFormat | null;
   allowed_models: string[] | null;
   allowed_providers: string[] | null;
+  budget_id: string | null;
+  saves_texts: boolean;
   former_hint: string | null;
   former_ends_at: Date | null;
 }
 
 const INSERTED = `id, account_id, name, kind, hint, active, cap_credits, period, expires_at, created_at, deleted_at,
-  revision, response_format, allowed_models, allowed_providers`;
+  revision, response_format, allowed_models, allowed_providers, budget_id, saves_texts`;
 const COLUMNS = `${INSERTED}, former_hint, former_ends_at`;
 
 const FIND_BY_DIGEST = `SELECT ${COLUMNS}, CASE WHEN digest IN ($1, $2) THEN digest ELSE former_digest END AS digest,
@@ -152,7 +154,8 @@ const RAISE_REVISION =
   "UPDATE api_key SET revision = greatest(revision, $2) + 1 WHERE id = $1 RETURNING revision";
 
 const CHANGE_KEY = `UPDATE api_key SET name = $2, active = $3, cap_credits = $4, period = $5, expires_at = $6,
-  deleted_at = $7, response_format = $8, allowed_models = $9, allowed_providers = $10 WHERE id = $1`;
+  deleted_at = $7, response_format = $8, allowed_models = $9, allowed_providers = $10, budget_id = $11, saves_texts = $12
+  WHERE id = $1`;
 
 export function createKeyStore(pool: Pool): KeyStore {
   const keys = async (condition: string, values: unknown[]): Promise<ApiKey[]> => {
@@ -217,7 +220,8 @@ export function createKeyStore(pool: Pool): KeyStore {
         const { name, active, spendLimit, period, expiresAt, deletedAt, responseFormat } = changed;
         const times = [dateOf(expiresAt), dateOf(deletedAt)];
         const lists = [changed.allowedModels, changed.allowedProviders];
-        const values = [name, active, spendLimit, period, ...times, responseFormat, ...lists];
+        const options = [responseFormat, ...lists, changed.budgetId, changed.savesTexts];
+        const values = [name, active, spendLimit, period, ...times, ...options];
         await client.query(CHANGE_KEY, [keyId, ...values]);
         return { ...changed, revision };
       }),
@@ -318,6 +322,8 @@ function keyOf(row: KeyRow): ApiKey {
     responseFormat: row.response_format,
     allowedModels: row.allowed_models,
     allowedProviders: row.allowed_providers,
+    budgetId: row.budget_id,
+    savesTexts: row.saves_texts,
     former: formerOf(row),
   };
 }
@@ -344,6 +350,8 @@ function valuesOf(key: ApiKey): unknown[] {
     key.responseFormat,
     key.allowedModels,
     key.allowedProviders,
+    key.budgetId,
+    key.savesTexts,
   ];
 }
 

@@ -2,18 +2,19 @@
 // Entries of other keys have the same answer as unknown ids.
 import { explainedRecord, type PriceVersions, requestRecord } from "@gr/clients";
 import { normalKey } from "@gr/identity";
-import { requestRecord as requestSchema } from "@gr/request-record";
+import { requestRecord as requestSchema, savedText } from "@gr/request-record";
 import { isUuid, type RestRoute, restRoute } from "@gr/runtime";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { kindOf, logQuerySchema, refuseUnknown } from "./log-query.ts";
-import type { LogStore } from "./log-store.ts";
+import type { LogOwner, LogStore } from "./log-store.ts";
 import { findRequest, type ReadLogDeps, readLog } from "./read-log.ts";
 import { type RemovalDeps, removeContent } from "./remove-content.ts";
+import { readSavedText, removeSavedText, type SavedTextDeps } from "./saved-text.ts";
 
 export const LOG_PATH = "/v1/generations";
 
-export interface LogDeps extends RemovalDeps, ReadLogDeps {
+export interface LogDeps extends RemovalDeps, ReadLogDeps, Pick<SavedTextDeps, "savedTexts"> {
   readonly generationLog: LogStore;
   readonly prices: PriceVersions;
 }
@@ -29,7 +30,7 @@ const deletedSchema = z.object({ id: z.string(), deleted: z.literal(true) });
 const notFound = { description: "The log of this key has no generation with this id" };
 
 export function logRoutes(deps: LogDeps): RestRoute[] {
-  return [listRoute(deps), entryRoute(deps), deleteRoute(deps)];
+  return [listRoute(deps), entryRoute(deps), savedTextRoute(deps), deleteRoute(deps)];
 }
 
 const listRoute = (deps: LogDeps) =>
@@ -41,9 +42,9 @@ const listRoute = (deps: LogDeps) =>
     query: logQuerySchema,
     responses: { 200: { description: "A page of the log", schema: pageSchema } },
     handle: async ({ query, caller }) => {
-      const { limit, after, model, status } = query;
+      const { limit, after, model, provider, status } = query;
       const { created_after: createdAfter, created_before: createdBefore } = query;
-      const filter = { kind: kindOf(query), model, status, createdAfter, createdBefore };
+      const filter = { kind: kindOf(query), model, provider, status, createdAfter, createdBefore };
       const { generations, hasMore } = await readLog(deps, caller, filter, after, limit);
       return {
         object: "list" as const,
@@ -69,12 +70,26 @@ const entryRoute = (deps: LogDeps) =>
     },
   });
 
+const savedTextRoute = (deps: LogDeps) =>
+  restRoute({
+    method: "GET",
+    path: `${LOG_PATH}/:id/text`,
+    access: normalKey,
+    summary: "The saved prompt and answer of a text request, for a key that saves them",
+    responses: {
+      200: { description: "Prompt and answer", schema: savedText },
+      404: { description: "The log of this key has no such text request, or nothing of it is saved" },
+    },
+    handle: ({ caller, http }) => readSavedText(deps, caller, idOf(http)),
+  });
+
 const deleteRoute = (deps: LogDeps) =>
   restRoute({
     method: "DELETE",
     path: `${LOG_PATH}/:id`,
     access: normalKey,
-    summary: "Delete the files and prompt of a generation, or cancel it; its cost stays in the log",
+    summary:
+      "Delete the files and the prompt of a generation, or the saved prompt and answer of a text; a running generation is cancelled. The cost stays in the log",
     responses: {
       200: {
         description: "They are deleted, by this request or an earlier one",
@@ -90,9 +105,17 @@ const deleteRoute = (deps: LogDeps) =>
       409: { description: "A client still waits for the generation" },
     },
     handle: async ({ caller, http, reply }) => {
-      const { id, removed } = await removeContent(deps, caller, idOf(http));
+      const asked = idOf(http);
+      const isText = (await isMedia(deps, caller, asked))
+        ? false
+        : await removeSavedText(deps, caller, asked);
+      if (isText) return { id: asked.toLowerCase(), deleted: true as const };
+      const { id, removed } = await removeContent(deps, caller, asked);
       return reply.status(removed === "ended" ? 200 : 202).send({ id, deleted: true });
     },
   });
+
+const isMedia = async ({ generationLog }: LogDeps, owner: LogOwner, id: string) =>
+  isUuid(id) && (await generationLog.find(owner, id)) !== undefined;
 
 const idOf = ({ params }: FastifyRequest) => (params as { id: string }).id;

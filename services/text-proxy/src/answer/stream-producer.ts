@@ -20,6 +20,7 @@ import type { TextOrder } from "../request/text-order.ts";
 import { chatStream } from "../stream/chat-stream.ts";
 import { ClientStream } from "../stream/client-stream.ts";
 import { responsesStream } from "../stream/responses-stream.ts";
+import { type AnswerToSave, NO_ANSWER, StreamAnswer } from "../stream/stream-answer.ts";
 import { StreamCopy } from "../stream/stream-copy.ts";
 import { UpstreamGate } from "../stream/upstream-gate.ts";
 import type { TextKinds, TextProduct } from "../text-kinds.ts";
@@ -39,6 +40,7 @@ export class StreamProducer extends TextProducer {
   #client: ClientStream | undefined;
   #firstByteMs: number | undefined;
   readonly #copy: StreamCopy | undefined;
+  readonly #saved: StreamAnswer | undefined;
   /** Parts of the answer from upstreams that broke off. */
   #carried: CarriedPart | undefined;
   /** Belongs to the last attempt that streamed. */
@@ -46,8 +48,9 @@ export class StreamProducer extends TextProducer {
 
   constructor(parts: ProducerParts) {
     super(parts);
-    const { claim, continues } = parts.order;
+    const { claim, continues, savesTexts, request } = parts.order;
     this.#copy = claim !== undefined || continues ? new StreamCopy() : undefined;
+    this.#saved = savesTexts ? new StreamAnswer(request.api) : undefined;
   }
 
   protected get ended(): AnswerEnd {
@@ -57,6 +60,10 @@ export class StreamProducer extends TextProducer {
 
   protected get hasDelivered(): boolean {
     return this.#relay?.hasDelivered === true;
+  }
+
+  get answerToSave(): AnswerToSave {
+    return this.#saved?.whole() ?? NO_ANSWER;
   }
 
   deliver(product: TextProduct): FastifyReply {
@@ -121,7 +128,16 @@ export class StreamProducer extends TextProducer {
       const gate = new UpstreamGate(call);
       const client = this.#clientOf(gate);
       const dialect = attempt.order.request.api === "chat" ? chatStream : responsesStream;
-      const passing = { client, gate, dialect, call, generationId, context, copy: this.#copy };
+      const passing = {
+        client,
+        gate,
+        dialect,
+        call,
+        generationId,
+        context,
+        copy: this.#copy,
+        saved: this.#saved,
+      };
       this.#relay = new StreamRelay({ ...attempt, ...passing });
       return this.#relay;
     });

@@ -18,6 +18,7 @@ import {
 } from "../cost/failed-attempt.ts";
 import { applySplices } from "../json/json-splice.ts";
 import type { ClientStream } from "../stream/client-stream.ts";
+import type { StreamAnswer } from "../stream/stream-answer.ts";
 import type { StreamCopy } from "../stream/stream-copy.ts";
 import { matters, type StreamDialect, type StreamSoFar, type Verdict } from "../stream/stream-dialect.ts";
 import { StreamMeter } from "../stream/stream-meter.ts";
@@ -48,6 +49,8 @@ export interface RelayParts extends Attempt {
   readonly context: AttemptContext;
   /** The client's stream from first to last, over all upstreams; undefined if no code needs it. */
   readonly copy: StreamCopy | undefined;
+  /** The answer for a key that saves texts; undefined for others. */
+  readonly saved: StreamAnswer | undefined;
   /** Id from the head of the answer; empty without one. */
   readonly generationId: string;
 }
@@ -100,7 +103,7 @@ export class StreamRelay {
       isLimited: parts.stopsWithinHold,
       meter: this.#meter,
       upstream: gate.handle(),
-      refused: ({ reason, message }) => this.#cutOff(reason, `${USED_UP} ${message}`),
+      refused: ({ reason, message, param }) => this.#cutOff(reason, `${USED_UP} ${message}`, param),
     });
     this.#parts = { ...parts, terms: () => ({ ...terms(), held: this.#spending.held }) };
     this.#copy = parts.copy;
@@ -223,8 +226,13 @@ export class StreamRelay {
 
   #write(bytes: Buffer): void {
     if (!this.#hasDelivered) this.#hasDelivered = bytes.includes(DATA);
-    this.#copy?.add(bytes);
     this.#parts.client.write(bytes);
+    this.#record(bytes);
+  }
+
+  #record(bytes: Buffer): void {
+    this.#copy?.add(bytes);
+    this.#parts.saved?.add(bytes);
   }
 
   #pass(block: Buffer): void {
@@ -324,10 +332,11 @@ export class StreamRelay {
   }
 
   /** Ends the answer early, by our decision or the client's. The delivered part is charged. @param what a sentence */
-  #cutOff(reason: Reason, what: string): void {
+  #cutOff(reason: Reason, what: string, param?: string): void {
     const { events, order } = this.#parts;
     events.cutOff(order, what);
-    this.#cut = new ServiceError(reason, `${what} The answer was cut off; the delivered part is charged.`);
+    const message = `${what} The answer was cut off; the delivered part is charged.`;
+    this.#cut = new ServiceError(reason, message, param === undefined ? {} : { param });
     this.#end(this.#delivered());
     this.#stopUpstream();
   }
@@ -405,7 +414,7 @@ export class StreamRelay {
   #productOf(bill: TextBill): TextProduct {
     const { order } = this.#parts;
     const last = Buffer.concat([this.#pricedUsage(bill), ...this.#drainWaiting(), this.#cutEvent(bill)]);
-    this.#copy?.add(last);
+    this.#record(last);
     return { last, kept: order.claim && this.#copy?.whole() };
   }
 

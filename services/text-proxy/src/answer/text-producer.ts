@@ -14,6 +14,7 @@ import { limitToAdd } from "../request/hold-size.ts";
 import { priceBounds } from "../request/price-bounds.ts";
 import type { TextOrder } from "../request/text-order.ts";
 import { upstreamBody } from "../request/upstream-body.ts";
+import type { AnswerToSave } from "../stream/stream-answer.ts";
 import type { TextKinds, TextProduct } from "../text-kinds.ts";
 import { isPassedOver } from "../upstream/choose-routes.ts";
 import type { Upstream } from "../upstream/upstream.ts";
@@ -139,6 +140,9 @@ export abstract class TextProducer implements Producer<TextKinds> {
 
   /** True if the client has received a part of an answer. */
   protected abstract readonly hasDelivered: boolean;
+
+  /** The answer, or its delivered part, for a key that saves texts. */
+  abstract readonly answerToSave: AnswerToSave;
 
   /** Sends the end of a paid answer. @returns the answer to the request */
   abstract deliver(product: TextProduct): unknown;

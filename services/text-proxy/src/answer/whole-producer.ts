@@ -9,6 +9,7 @@ import {
   refusedAttempt,
 } from "../cost/failed-attempt.ts";
 import { parseLongAnswer, pricedAnswer, readWholeAnswer, type WholeAnswer } from "../cost/whole-answer.ts";
+import { type AnswerToSave, NO_ANSWER } from "../stream/stream-answer.ts";
 import type { TextBill, TextKinds, TextProduct } from "../text-kinds.ts";
 import { AnswerCollector, type CollectedAnswer } from "../upstream/collected-answer.ts";
 import { type AnswerReceiver, UpstreamLoss } from "../upstream/upstream-call.ts";
@@ -21,6 +22,11 @@ export class WholeProducer extends TextProducer {
   protected readonly hasDelivered = false;
 
   #finishReason = "";
+  #answer = NO_ANSWER;
+
+  get answerToSave(): AnswerToSave {
+    return this.#answer;
+  }
 
   protected get ended(): AnswerEnd {
     return { finishReason: this.#finishReason, firstByteMs: undefined, cut: undefined };
@@ -28,6 +34,7 @@ export class WholeProducer extends TextProducer {
 
   deliver({ last }: TextProduct): unknown {
     const { reply, events } = this.parts;
+    this.#answer = { body: last, bytes: last.length };
     events.answered();
     return reply.type(WHOLE_TYPE).send(last);
   }

@@ -35,6 +35,7 @@ function orderOf(more: object = {}, rule = price, content: unknown = "hi") {
       size,
       maxCost: undefined,
       continues: false,
+      savesTexts: false,
     },
     terms: { held: size.mostCredits ?? credits, limit: undefined as bigint | undefined, surplus: 25 },
   };

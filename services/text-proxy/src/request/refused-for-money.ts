@@ -16,10 +16,13 @@ const FOR_MONEY: ReadonlySet<string> = new Set([
 /** Adds to a refusal for money the parts of the refused amount. Returns any other error unchanged. */
 export function withAdvice(error: unknown, { request, size }: Pick<TextOrder, "request" | "size">): unknown {
   if (!(error instanceof ServiceError) || !FOR_MONEY.has(error.reason) || size.tokenCost === 0n) return error;
-  const { reason, message, retryAfterMs } = error;
-  const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
+  const { reason, message, retryAfterMs, param } = error;
+  const details = {
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(param === undefined ? {} : { param }),
+  };
   const advice = `${partsOf(size)} ${remedyFor(request, size)}`.trimEnd();
-  return new ServiceError(reason, `${message} ${advice}`, { ...wait, cause: error });
+  return new ServiceError(reason, `${message} ${advice}`, { ...details, cause: error });
 }
 
 function partsOf({ credits, inputCost, hasExtras, extrasCost, inputTokens }: HoldSize): string {

@@ -15,4 +15,6 @@ export interface TextOrder extends Order {
   readonly size: HoldSize;
   /** True if another upstream is to continue a broken stream where possible. */
   readonly continues: boolean;
+  /** True if the key saves prompts and answers. */
+  readonly savesTexts: boolean;
 }

@@ -28,10 +28,14 @@ export const CALLER_HEADER = "x-test-caller";
 /** JSON of the allow-lists of the client's key. */
 export const ALLOWED_HEADER = "x-test-allowed";
 
-function principalFrom({ [CALLER_HEADER]: caller, [ALLOWED_HEADER]: lists }: IncomingHttpHeaders): Principal {
+/** Present: the client's key saves prompts and answers. */
+export const SAVES_HEADER = "x-test-saves";
+
+function principalFrom(headers: IncomingHttpHeaders): Principal {
+  const { [CALLER_HEADER]: caller, [ALLOWED_HEADER]: lists, [SAVES_HEADER]: saves } = headers;
   const [accountId = ACCOUNT, keyId = KEY] = typeof caller === "string" ? caller.split("/") : [];
   const allowed = typeof lists === "string" ? { allowed: JSON.parse(lists) } : {};
-  return { accountId, keyId, kind: "normal", ...allowed };
+  return { accountId, keyId, kind: "normal", ...allowed, ...(saves !== undefined && { savesTexts: true }) };
 }
 
 export function frontDoor(): Module {

@@ -30,7 +30,7 @@ const DEFAULT_RETRY_MS = 1_000;
 export const REST_OF_KEY_MS = 30_000;
 /** OpenRouter has the model, but no host of it that meets the request's demands: a price, for example. */
 const NO_HOST = "No endpoints found";
-/** Status of an error without one: its code and its words decide. */
+/** Status that an error event without a status counts as. Code and text of the event then decide. */
 const STATUS_OF_WORDS = 400;
 const REFUSED_HERE: ReadonlySet<number> = new Set([401, 402, 403, 404, 429, 503]);
 

@@ -25,7 +25,7 @@ export function addHoldCommands(program: Command, runs: Runs): void {
   const hold = program.command("hold").description("credit that requests have reserved");
   hold
     .command("list")
-    .description("list holds, oldest first")
+    .description("list holds of an account, or open ones, oldest first; others by account")
     .option("--account <id>", "of this account only")
     .option("--open", "those that are not resolved yet")
     .option("--limit <count>", "at most so many, up to 1000", countOf, 100)

@@ -26,14 +26,14 @@ import { useAct } from "../../parts/forms/act.ts";
 import { CodeBlock, CopyField } from "../../parts/forms/copy-text.tsx";
 import { showAtField } from "../../parts/forms/field-errors.ts";
 import { byRules } from "../../parts/forms/form-rules.ts";
+import { LimitFields, type LimitValues, limitOf } from "../../parts/forms/limit-fields.tsx";
 import { RESPONSE_FORMATS } from "../../parts/forms/response-formats.ts";
 import { useAccount } from "../../session.ts";
+import { SavesTexts } from "./saved-texts.tsx";
 
 /** Values of inputs: text, and "" for an unset field. */
-interface KeyFields {
+interface KeyFields extends LimitValues {
   readonly name: string;
-  readonly spend_limit: string;
-  readonly spend_limit_period: string;
   /** Local time in the format of `datetime-local`. */
   readonly expires_at: string;
   /** Empty: all. */
@@ -41,6 +41,7 @@ interface KeyFields {
   readonly allowed_providers: string[];
   /** "" = that of the account. */
   readonly default_response_format: string;
+  readonly saves_texts: boolean;
 }
 
 const NO_FIELDS: KeyFields = {
@@ -51,35 +52,27 @@ const NO_FIELDS: KeyFields = {
   allowed_models: [],
   allowed_providers: [],
   default_response_format: "",
+  saves_texts: false,
 };
 
-const PERIODS = [
-  { value: "", label: "never" },
-  { value: "day", label: "daily (00:00 UTC)" },
-  { value: "week", label: "weekly (Monday, 00:00 UTC)" },
-  { value: "month", label: "monthly (UTC)" },
-];
-
-/** Returns the request body. A cleared limit also clears its period. */
+/** Returns the request body. */
 function bodyOf({
   name,
-  spend_limit,
-  spend_limit_period,
   expires_at,
   allowed_models,
   allowed_providers,
   default_response_format: format,
+  saves_texts,
+  ...limit
 }: KeyFields) {
-  const cap = spend_limit.trim().replace(/^\$/, "");
-  const period = ["day", "week", "month"].find((each) => each === spend_limit_period);
   return {
     name,
-    spend_limit: cap === "" ? null : cap,
-    spend_limit_period: cap === "" ? null : ((period as "day" | "week" | "month" | undefined) ?? null),
+    ...limitOf(limit),
     expires_at: expires_at === "" ? null : new Date(expires_at).toISOString(),
     allowed_models: allowed_models.length === 0 ? null : allowed_models,
     allowed_providers: allowed_providers.length === 0 ? null : allowed_providers,
     default_response_format: format === "" ? null : responseFormat.parse(format),
+    saves_texts,
   };
 }
 
@@ -91,23 +84,7 @@ function Fields({ form, isNormal }: { form: ReturnType<typeof useKeyForm>; isNor
   return (
     <>
       <TextInput label="Name" data-autofocus {...form.getInputProps("name")} />
-      {isNormal && (
-        <Group grow align="flex-start">
-          <TextInput
-            label="Spend limit, USD"
-            placeholder="no limit"
-            inputMode="decimal"
-            {...form.getInputProps("spend_limit")}
-          />
-          <Select
-            label="Resets"
-            data={PERIODS}
-            allowDeselect={false}
-            disabled={form.values.spend_limit === ""}
-            {...form.getInputProps("spend_limit_period")}
-          />
-        </Group>
-      )}
+      {isNormal && <LimitFields form={form} />}
       <TextInput
         type="datetime-local"
         label="Expires"
@@ -122,6 +99,12 @@ function Fields({ form, isNormal }: { form: ReturnType<typeof useKeyForm>; isNor
           data={[{ value: "", label: "As the account" }, ...RESPONSE_FORMATS]}
           allowDeselect={false}
           {...form.getInputProps("default_response_format")}
+        />
+      )}
+      {isNormal && (
+        <SavesTexts
+          checked={form.values.saves_texts}
+          onChange={(checked) => form.setFieldValue("saves_texts", checked)}
         />
       )}
     </>
@@ -202,15 +185,16 @@ export function EditKey({ apiKey, close }: DialogProps & { apiKey: KeyRecord }) 
       allowed_models: apiKey.allowed_models ?? [],
       allowed_providers: apiKey.allowed_providers ?? [],
       default_response_format: apiKey.default_response_format ?? "",
+      saves_texts: apiKey.saves_texts,
     },
     keyChangeBody,
   );
   const change = useAct({
     send: (fields: KeyFields) => {
       const { spend_limit, spend_limit_period, allowed_models, allowed_providers, ...rest } = bodyOf(fields);
-      const { default_response_format, ...others } = rest;
+      const { default_response_format, saves_texts, ...others } = rest;
       const limits = {
-        ...{ spend_limit, spend_limit_period, default_response_format },
+        ...{ spend_limit, spend_limit_period, default_response_format, saves_texts },
         // An unchanged list may name a model that is gone, which a new list must not.
         ...(form.isDirty("allowed_models") && { allowed_models }),
         ...(form.isDirty("allowed_providers") && { allowed_providers }),

@@ -16,6 +16,8 @@ const key = (fields: object = {}) => ({
   ...{ spend_limit: "10.0000", spend_limit_period: null, period_spend: "4.0000", total_spend: "4.0000" },
   ...{ total_requests: 12, last_used_on: null, available: "6.0000", limited_by: "key" },
   ...{ allowed_models: null, allowed_providers: null, former_secret: null, default_response_format: null },
+  budget: null,
+  ...{ saves_texts: false },
   ...fields,
 });
 
@@ -120,4 +122,59 @@ test("a new key has the default format that was chosen, and an edit keeps or rem
       default_response_format: "b64_json",
     }),
   );
+});
+
+test("a key below a budget shows its remaining part, and names it as the limit", async () => {
+  const budget = {
+    ...{ id: "b", name: "Customer 4711", level: "customer", state: "open", resets_at: null },
+    ...{ spend_limit: "5.0000", spend_limit_period: null, period_spend: "3.7500", remaining: "1.2500" },
+  };
+  const shared = key({ budget, limited_by: "budget", available: "1.2500" });
+  const closed = key({
+    id: "key-2",
+    name: "Other",
+    budget: { ...budget, state: "closed" },
+    status: "blocked",
+  });
+  routerFor().on(`GET ${KEYS}`, () => ({ data: [shared, closed], next: null }));
+  openApp(`/accounts/${ACCOUNT}/keys`);
+  await screen.findByText("shares the budget Customer 4711: $1.25 left");
+  screen.getByText("limited by shared budget");
+  screen.getByText("shares the budget Customer 4711: closed");
+});
+
+test("a key saves texts only if this is switched on, with the retention in words, and its texts are deleted on demand", async () => {
+  const saving = key({ saves_texts: true });
+  const router = routerFor()
+    .on(`GET ${KEYS}`, () => ({ data: [saving], next: null }))
+    .on("GET /v1/models", () => ({ data: [] }))
+    .on(`GET /console/api/accounts/${ACCOUNT}/saved-texts`, () => ({
+      ...{ days: 30, entries: 1, bytes: 400, most_bytes: 1_000_000 },
+    }))
+    .on(`POST ${KEYS}`, () => ({ key: saving, secret: "gr_live_new" }))
+    .on(`PATCH ${KEYS}/key-1`, () => key())
+    .on(`DELETE ${KEYS}/key-1/saved-texts`, () => ({ deleted: 1 }));
+  openApp(`/accounts/${ACCOUNT}/keys`);
+  await screen.findByText("saves prompts and answers");
+  fireEvent.click(screen.getByRole("button", { name: "New key" }));
+  const dialog = within(await screen.findByRole("dialog"));
+  await dialog.findByText(/Each is deleted 30 days after its request/);
+  fireEvent.change(dialog.getByLabelText("Name"), { target: { value: "debug" } });
+  expect(dialog.getByRole("switch")).toHaveProperty("checked", false);
+  fireEvent.click(dialog.getByRole("switch"));
+  fireEvent.click(dialog.getByRole("button", { name: "Create" }));
+  await screen.findByText("gr_live_new");
+  expect(router.callsOf(`POST ${KEYS}`)[0]?.body).toMatchObject({ saves_texts: true });
+  fireEvent.click(screen.getByLabelText("I have stored the key"));
+  fireEvent.click(screen.getByRole("button", { name: "Done" }));
+  const edit = await openDialog("Edit");
+  expect(edit.getByRole("switch")).toHaveProperty("checked", true);
+  fireEvent.click(edit.getByRole("switch"));
+  fireEvent.click(edit.getByRole("button", { name: "Save" }));
+  await waitFor(() =>
+    expect(router.callsOf(`PATCH ${KEYS}/key-1`)[0]?.body).toMatchObject({ saves_texts: false }),
+  );
+  const forget = await openDialog("Delete saved prompts");
+  fireEvent.click(forget.getByRole("button", { name: "Delete" }));
+  await waitFor(() => expect(router.callsOf(`DELETE ${KEYS}/key-1/saved-texts`)).toHaveLength(1));
 });

@@ -2,9 +2,11 @@
 // and each list without rows has its state.
 import { afterEach, expect, test } from "@jest/globals";
 import { fireEvent, screen, waitFor, within } from "@testing-library/react";
+import { readKept } from "../../kept-state.ts";
 import { errorAnswer, type FakeRouter } from "../../test/fake-router.ts";
 import { ACCOUNT, closeApp, openApp, routerFor } from "../../test/open-app.tsx";
 import { IMAGE, TEXT } from "../../test/sample-models.ts";
+import { textPlace } from "../playground/drafts.ts";
 
 const LOGS = `/accounts/${ACCOUNT}/logs`;
 const REQUESTS = `/console/api/accounts/${ACCOUNT}/requests`;
@@ -50,9 +52,14 @@ function logsRouter(rows: () => unknown = () => ({ data: [image, text], next: nu
       data: [{ id: KEY, name: "Production" }],
       next: null,
     }))
+    .on(`GET /console/api/accounts/${ACCOUNT}/members`, () => ({
+      data: [{ person_id: "person-1", email: "ada@example.com", name: "Ada", role: "owner" }],
+      invitations: [],
+    }))
     .on(`GET ${REQUESTS}`, rows)
     .on(`GET ${REQUESTS}/summary`, () => summary)
     .on(`GET ${REQUESTS}/${IMAGE_ID}`, () => ({ ...image, price: null }))
+    .on(`GET ${REQUESTS}/${TEXT_ID}/text`, () => ({ text: null }))
     .on(`GET ${REQUESTS}/${TEXT_ID}`, () => ({ ...text, price: null }));
 }
 
@@ -95,18 +102,22 @@ test("a pasted text with an id opens the request", async () => {
   openApp(LOGS);
   const search = await screen.findByLabelText("Find a request by its ID");
   fireEvent.change(search, { target: { value: `request ${TEXT_ID.toUpperCase()}, please` } });
-  await within(await screen.findByRole("dialog")).findByText("Prompts and answers are not stored.");
+  await within(await screen.findByRole("dialog")).findByText(/^Prompt and answer are not saved/);
 });
 
 test("filters are in the address and in the request; Clear removes them all", async () => {
   const router = logsRouter(() => ({ data: [], next: null }));
-  openApp(`${LOGS}?status=failed&key_id=web_token&range=1h`);
+  openApp(`${LOGS}?status=failed&key_id=web_token&range=1h&provider=fal&member=person-1`);
   await screen.findByText("No requests match");
   const query = router.callsOf(`GET ${REQUESTS}`)[0]?.query;
-  expect(Object.fromEntries(query ?? [])).toMatchObject({ status: "failed", key_id: "web_token" });
+  expect(Object.fromEntries(query ?? [])).toMatchObject({
+    ...{ status: "failed", key_id: "web_token", provider: "fal", member: "person-1" },
+  });
   expect(query?.get("from")).toMatch(/^\d{4}-\d\d-\d\dT/);
   screen.getByRole("button", { name: "Last hour" });
   screen.getByRole("button", { name: "Key: Playground" });
+  screen.getByRole("button", { name: "Provider: fal" });
+  await screen.findByRole("button", { name: "Member: Ada" });
   click("button", "Remove the filter Status");
   await waitFor(() => expect(window.location.search).not.toContain("status"));
   fireEvent.click(screen.getAllByRole("button", { name: "Clear filters" })[0] as HTMLElement);
@@ -146,4 +157,63 @@ test("sums are of the filter, a failure keeps them below 100 %, and a drag over 
     "2026-11-27T11:00:00.000Z",
   ]);
   screen.getByRole("button", { name: /Nov 27.*–.*Nov 27/ });
+});
+
+/** @returns the router, and the drawer of a text request with a saved prompt and answer */
+async function openSaved() {
+  const messages = [
+    { role: "system", content: "Be brief." },
+    { role: "user", content: "What is a hold?" },
+    { role: "assistant", content: "A reservation." },
+    { role: "user", content: [{ type: "text", text: "Of what?" }, { type: "image_url" }] },
+  ];
+  const saved = {
+    ...{ id: TEXT_ID, object: "saved_text", created_at: shared.created_at, expires_at: shared.created_at },
+    ...{ prompt: { model: TEXT.id, messages, temperature: 0.5, max_tokens: 64 }, prompt_bytes: 300 },
+    ...{
+      answer: { choices: [{ message: { role: "assistant", content: "Of credits." } }] },
+      answer_bytes: 90,
+    },
+  };
+  let text: typeof saved | null = saved;
+  const router = logsRouter()
+    .on(`GET ${REQUESTS}/${TEXT_ID}/text`, () => ({ text }))
+    .on(`DELETE ${REQUESTS}/${TEXT_ID}/text`, () => {
+      text = null;
+      return { deleted: 1 };
+    });
+  openApp(`${LOGS}?request=${TEXT_ID}`);
+  return { router, drawer: within(await screen.findByRole("dialog")) };
+}
+
+test("a saved prompt is shown with its answer, and is replayed as it was sent", async () => {
+  const { drawer } = await openSaved();
+  const prompt = within(await drawer.findByRole("region", { name: "Prompt" }));
+  for (const part of ["Be brief.", "What is a hold?", "A reservation.", /^Of what\?\s\[image_url\]$/])
+    prompt.getByText(part);
+  within(drawer.getByRole("region", { name: "Answer" })).getByText("Of credits.");
+  fireEvent.click(drawer.getByRole("button", { name: "Replay in Playground" }));
+  await waitFor(() => expect(window.location.pathname).toContain("/playground"));
+  expect(readKept(textPlace(`person-1.${ACCOUNT}.playground`))).toMatchObject({
+    ...{
+      model: TEXT.id,
+      system: "Be brief.",
+      temperature: 0.5,
+      maxTokens: 64,
+      text: "Of what?\n[image_url]",
+    },
+    messages: [
+      { role: "user", content: "What is a hold?" },
+      { role: "assistant", content: "A reservation." },
+    ],
+  });
+});
+
+test("a saved prompt is deleted after a question", async () => {
+  const { router, drawer } = await openSaved();
+  fireEvent.click(await drawer.findByRole("button", { name: "Delete prompt and answer" }));
+  expect(router.callsOf(`DELETE ${REQUESTS}/${TEXT_ID}/text`)).toEqual([]);
+  fireEvent.click(await screen.findByRole("button", { name: "Delete" }));
+  await screen.findByText(/^Prompt and answer are not saved/);
+  expect(router.callsOf(`DELETE ${REQUESTS}/${TEXT_ID}/text`)).toHaveLength(1);
 });

@@ -6,7 +6,7 @@ import { countText, secondsText } from "../../parts/figures/figure-text.ts";
 import { DetailRow, DetailRows } from "../../parts/lists/detail-rows.tsx";
 import { timelineOf } from "./request-timeline.ts";
 
-function Section({ title, children }: { title: string; children: ReactNode }) {
+export function Section({ title, children }: { title: string; children: ReactNode }) {
   return (
     <Stack gap="xs" component="section" aria-label={title}>
       <Title order={3} size="h4">

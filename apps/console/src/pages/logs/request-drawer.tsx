@@ -20,6 +20,7 @@ import { RemoveMedia } from "./remove-media.tsx";
 import { RequestActions } from "./request-actions.tsx";
 import { Attempts, Parameters, Timeline, Tokens } from "./request-details.tsx";
 import { RequestFiles } from "./request-files.tsx";
+import { SavedText } from "./saved-text.tsx";
 
 /** Interval while it runs. */
 const AGAIN_MS = 2_000;
@@ -110,13 +111,13 @@ function Details({ of: request }: { of: RequestRecord }) {
       )}
       <Summary of={request} />
       {request.kind === "text" ? (
-        <Text size="sm" c="dimmed">
-          Prompts and answers are not stored.
-        </Text>
+        <SavedText of={request} />
       ) : (
-        <RequestFiles of={request} />
+        <>
+          <RequestFiles of={request} />
+          <RequestActions of={request} />
+        </>
       )}
-      <RequestActions of={request} />
       <Timeline of={request} />
       {request.kind === "text" && <Tokens of={request} />}
       <PriceLines price={request.price ?? null} />

@@ -30,7 +30,7 @@ export function readsOn({ pool, clock }: ChainRig, writer: ChainWriterUnderTest)
   return {
     accounts,
     dryRuns: createDryRuns(accounts, clock),
-    holds: createHoldReads({ pool, clock, accounts, openHolds, post }),
+    holds: createHoldReads({ pool, clock, accounts, openHolds, post, log: createLogger("silent", "test") }),
     reports: createReportReads({ pool, accounts, sums }),
   };
 }
