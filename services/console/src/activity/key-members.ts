@@ -7,8 +7,6 @@ import type { KeyMemberStore } from "./key-member-store.ts";
 
 /** Keys in one call of billing. */
 const MOST_AT_ONCE = 5_000;
-/** Keys of one filter of the log. */
-const MOST_KEYS = 1_000;
 
 export interface KeyMembers {
   /** Names the creator of a key. A failure is logged. */
@@ -17,8 +15,6 @@ export interface KeyMembers {
   /** Ids of the keys that the person has created, also of deleted ones. */
   keysOf(accountId: string, personId: string): Promise<ReadonlySet<string>>;
   namesOf: KeyMemberStore["namesOf"];
-  /** Returns the keys that a person created in an account, at most 1,000. */
-  keysOf(accountId: string, personId: string): Promise<string[]>;
 }
 
 interface Deps {
@@ -46,13 +42,9 @@ export function createKeyMembers({ activity, store, events }: Deps): KeyMembers 
     },
     keysOf: async (accountId, personId) => {
       const creators = [...(await store.creatorsOf(accountId))];
-      return new Set(creators.flatMap(([keyId, creator]) => (creator === personId ? [keyId] : [])));
+      const isOwn = ([keyId, creator]: [string, string]) => creator === personId && isUuid(keyId);
+      return new Set(creators.filter(isOwn).map(([keyId]) => keyId));
     },
     namesOf: store.namesOf,
-    keysOf: async (accountId, personId) => {
-      const creators = [...(await store.creatorsOf(accountId))];
-      const keys = creators.filter(([keyId, person]) => person === personId && isUuid(keyId));
-      return keys.slice(0, MOST_KEYS).map(([keyId]) => keyId);
-    },
   };
 }
