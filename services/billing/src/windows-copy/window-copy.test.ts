@@ -1,4 +1,4 @@
-// Copies of random accounts with trees of budgets: after its way through a text, a copy refuses for money as the whole account does.
+// Copies of random accounts with trees of budgets. Read from its text, a copy refuses for money as the whole account does.
 import {
   type Account,
   DAY_MS,
@@ -58,7 +58,7 @@ class World {
     return [...decided.outcomes];
   }
 
-  /** Outcome of a place that is not made. */
+  /** Returns the outcome of a place without placing. */
   ask(account: Account, budgetId: Id, credits: bigint): Outcome | undefined {
     const facts = new Map([[ACCOUNT, { absentHolds: new Set<Id>(), claims: new Map() }]]);
     const operations = [place({ accountId: ACCOUNT, budgetId }, credits)];
