@@ -91,7 +91,7 @@ const REMOVE = `WITH gone AS (
   ), counted AS (${count("gone", "-")}) SELECT count(*) AS removed FROM gone`;
 
 /**
- * Leaves an empty row for a request without an entry: it may still run, and its entry may still arrive. Only requests with a hold have
+ * Stores an empty row for a request without an entry: it may still run, and its entry may still arrive. Only requests with a hold have
  * one, so requests bound their number; the retention deletes them.
  */
 const BLOCK = `WITH request AS (
