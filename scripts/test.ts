@@ -2,7 +2,10 @@
 // last line is `N passed, N failed`, alone and plain, for programs that read the log. A run without a result is one
 // failure.
 import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildConsole } from "@gr/console-app";
 
@@ -27,6 +30,9 @@ const choosesWorkers = args.some((arg) => /^(-i|-w|--runInBand|--maxWorkers)/.te
 const workers = deep && !choosesWorkers ? [DEEP_WORKERS] : [];
 // Several routers start at the same time: without this, each of them builds the pages in a new clone.
 if (args.length === 0) await buildConsole((line) => process.stderr.write(`${line}\n`));
+const folder = mkdtempSync(join(tmpdir(), "generation-router-jest-"));
+/** Handles that have kept a worker alive after its tests (scripts/jest/end-worker.cjs). */
+const leftOpenFile = join(folder, "left-open");
 const reporters = ["--reporters=default", `--reporters=${COUNT_REPORTER}`];
 const jest = spawn(
   process.execPath,
@@ -44,7 +50,7 @@ const jest = spawn(
   ],
   {
     stdio: ["inherit", "inherit", "inherit", "ipc"],
-    env: { ...process.env, TEST_DEPTH: deep ? "deep" : "quick" },
+    env: { ...process.env, TEST_DEPTH: deep ? "deep" : "quick", LEFT_OPEN_FILE: leftOpenFile },
   },
 );
 for (const signal of STOP_SIGNALS) process.on(signal, () => jest.kill(signal));
@@ -57,11 +63,25 @@ jest.once("error", (error) => {
   process.stderr.write(`jest did not start: ${error.message}\n`);
 });
 jest.once("close", (code, signal) => {
+  const leftOpen = readLines(leftOpenFile);
+  rmSync(folder, { recursive: true });
   if (signal !== null) process.stderr.write(`jest was ended by ${signal}\n`);
   const asked = args.some((arg) => /^--(help|version|listTests|showConfig|clearCache)$/.test(arg));
   if (!asked) {
     const { passed, failed } = counts ?? { passed: 0, failed: code === 0 ? 0 : 1 };
-    process.stdout.write(`${passed} passed, ${failed} failed\n`);
+    for (const handles of leftOpen)
+      process.stderr.write(`A test file has left open what kept its worker alive: ${handles}\n`);
+    process.stdout.write(`${passed} passed, ${failed + leftOpen.length} failed\n`);
   }
-  process.exit(code ?? 1);
+  process.exit(leftOpen.length > 0 ? 1 : (code ?? 1));
 });
+
+/** @returns no line if the file does not exist */
+function readLines(file: string): string[] {
+  try {
+    return readFileSync(file, "utf8").split("\n").filter(Boolean);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}

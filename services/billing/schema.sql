@@ -507,6 +507,8 @@ CREATE INDEX text_request_of_account ON text_request USING btree (account_id, be
 
 CREATE INDEX text_request_of_model ON text_request USING btree (account_id, model, began_at, id);
 
+CREATE INDEX text_request_of_provider ON text_request USING btree (account_id, ((attempts -> '-1'::integer) ->> 'provider'::text), began_at, id);
+
 CREATE INDEX text_request_of_spender ON text_request USING btree (spender_id, began_at, id);
 
 CREATE INDEX usage_of_budget ON usage_by_day USING btree (bucket, account_id, budget_id, day);

@@ -114,6 +114,8 @@ CREATE INDEX generation_of_key ON generation USING btree (account_id, key_id, cr
 
 CREATE INDEX generation_of_model ON generation USING btree (account_id, model, created_at, id);
 
+CREATE INDEX generation_of_provider ON generation USING btree (account_id, provider, created_at, id);
+
 CREATE INDEX generation_open ON generation USING btree (due_at) WHERE booked_at IS NULL;
 
 CREATE INDEX generation_videos ON generation USING btree (account_id, key_id, created_at, id) WHERE kind = 'video'::text;

@@ -26,6 +26,7 @@ type Log = (typeof LOGS)[number];
 interface Filter {
   readonly name: string;
   readonly model?: string;
+  readonly provider?: string;
   readonly status?: "failed" | "running";
   readonly createdBefore?: number;
 }
@@ -35,6 +36,8 @@ const FILTERS: readonly Filter[] = [
   { name: "of a model", model: "vendor/model-3" },
   { name: "of a rare model", model: RARE_MODEL },
   { name: "of a model that nobody asked for", model: "vendor/none" },
+  { name: "of a provider", provider: "p" },
+  { name: "of a provider that nobody asked", provider: "nowhere" },
   { name: "failed ones", status: "failed" },
   { name: "failed ones of a rare model", status: "failed", model: RARE_MODEL },
   { name: "running ones", status: "running" },
@@ -44,11 +47,12 @@ const FILTERS: readonly Filter[] = [
 type Ask = (log: Log, filter: Filter, after: string) => Promise<number>;
 
 function overHttp(router: Router): Ask {
-  return async (log, { model, status: wanted, createdBefore }, after) => {
+  return async (log, { model, provider, status: wanted, createdBefore }, after) => {
     const query = new URLSearchParams({
       limit: String(PAGE),
       ...(log === "all" ? {} : { kind: log }),
       ...(model === undefined ? {} : { model }),
+      ...(provider === undefined ? {} : { provider }),
       ...(wanted === undefined ? {} : { status: wanted }),
       ...(createdBefore === undefined ? {} : { created_before: new Date(createdBefore).toISOString() }),
       ...(after === "" ? {} : { after }),
@@ -61,10 +65,10 @@ function overHttp(router: Router): Ask {
 
 async function overRpc({ dataDir }: Router, { accountId }: LogOwner): Promise<Ask> {
   const media = await serviceOf(dataDir, "media-generation", MediaGenerationService);
-  return async (log, { model = "", status: wanted, createdBefore }, after) => {
+  return async (log, { model = "", provider = "", status: wanted, createdBefore }, after) => {
     const { FAILED, RUNNING, UNSPECIFIED } = GenerationStatus;
     const { generations } = await media.listGenerations({
-      ...{ accountId, model, after, limit: PAGE, texts: log === "all" },
+      ...{ accountId, model, provider, after, limit: PAGE, texts: log === "all" },
       ...(log === "text" ? { kind: GenerationKind.TEXT } : {}),
       status: wanted === undefined ? UNSPECIFIED : { failed: FAILED, running: RUNNING }[wanted],
       ...(createdBefore === undefined ? {} : { createdBefore: BigInt(createdBefore) }),

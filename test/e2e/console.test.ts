@@ -593,7 +593,7 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
     });
   });
 
-  test("a key saves prompts and answers once it is told to, for members, and they are deleted here", async () => {
+  test("a key saves prompts and answers once it is told to, members find its requests by their creator, and the texts are deleted here", async () => {
     const { key, secret } = (await owner.post(of("keys"), { name: "k", saves_texts: true })).body;
     expect(key.saves_texts).toBe(true);
     const ask = async () => {
@@ -605,6 +605,14 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
     const read = async (id: string) => (await owner.get(of(`requests/${id}/text`))).body.text;
     await until(async () => (await read(second)) !== null, { timeoutMs: 60_000 });
     expect((await read(first)).prompt.messages[0].content).toBe("a kite");
+    const { person } = (await owner.get("session")).body;
+    const idsOf = async (filter: string) =>
+      (await owner.get(of(`requests?${filter}`))).body.data.map((each: { id: string }) => each.id);
+    expect(await idsOf(`member=${person.id}&kind=text`)).toEqual([second, first]);
+    expect(await idsOf(`member=${NOBODY}`)).toEqual([]);
+    expect(await idsOf("provider=nowhere")).toEqual([]);
+    const { provider } = (await owner.get(of(`requests/${first}`))).body;
+    expect(await idsOf(`provider=${provider}&member=${person.id}&limit=1`)).toEqual([second]);
     const { body: use } = await owner.get(of("saved-texts"));
     expect(use).toMatchObject({ days: 30, entries: 2, most_bytes: 256 * 1024 * 1024 });
     const remove = async (path: string) => (await owner.ask("DELETE", of(path))).body;

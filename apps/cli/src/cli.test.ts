@@ -358,7 +358,9 @@ test("requests of all kinds are listed as asked, and one is shown with its price
   expect((await router.cli("request", "list", "--account", "a")).out).toMatch(
     new RegExp(`${imageId} .*image +succeeded +sandbox/image +fal +2500 +0\\.01[\\s\\S]*--after ${textId}`),
   );
-  expect(router.peers.logRequests.at(-1)).toMatchObject({ kind: 0, texts: true });
+  expect(router.peers.logRequests.at(-1)).toMatchObject({ kind: 0, texts: true, provider: "" });
+  await router.cli("request", "list", "--account", "a", "--provider", "fal");
+  expect(router.peers.logRequests.at(-1)).toMatchObject({ provider: "fal" });
   expect(await router.json("request", "show", imageId, "--account", "a")).toMatchObject({
     id: imageId,
     price: { charged: "0.0100" },

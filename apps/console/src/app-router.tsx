@@ -155,7 +155,8 @@ const logs = createRoute({
   path: "logs",
   component: lazyRouteComponent(() => import("./pages/logs/logs.tsx"), "Logs"),
   validateSearch: searchOf(
-    ...(["request", "view", "kind", "model", "status", "key_id", "range", "from", "to"] as const),
+    ...(["request", "view", "kind", "model", "provider", "status"] as const),
+    ...(["key_id", "member", "range", "from", "to"] as const),
   ),
   staticData: { title: "Logs" },
 });

@@ -28,7 +28,12 @@ export const requestQuery = z.object({
     .enum(REQUEST_STATUSES, { error: `It must be one of ${WORDS.status}` })
     .optional()
     .describe("no text request is blocked or cancelled"),
+  provider: z.string().min(1).max(200).optional().describe("of the last attempt, or of the running one"),
   key_id: z.string().min(1).max(100).optional().describe("web_token = the playground"),
+  member: z
+    .uuid({ error: "It must be the id of a person" })
+    .optional()
+    .describe("requests with the keys that this person created"),
   from: moment.optional().describe("first day, UTC, or a moment: later requests"),
   to: moment.optional().describe("last day, UTC, or a moment: earlier requests"),
 });

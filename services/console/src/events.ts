@@ -38,6 +38,8 @@ export interface ConsoleEvents {
   alertsRaised(kinds: readonly AlertKind[]): void;
   /** An automatic top-up was not decided or not charged; the next round continues. */
   topUpNotMade(accountId: string, error: unknown): void;
+  /** Cards without a use that Stripe still has. */
+  cardsNotRemoved(accountId: string, error: unknown): void;
   /** Alerts beyond the limit of a day. */
   alertsDropped(accountId: string, count: number): void;
   /** The thresholds of an account were not checked; the next check repeats it. */
@@ -133,6 +135,8 @@ export function createConsoleEvents(
     },
     alertsDropped: (accountId, count) =>
       log.warn({ accountId, count }, "alerts beyond the limit of a day were dropped"),
+    cardsNotRemoved: (accountId, err) =>
+      log.warn({ err, accountId }, "cards without a use are still at Stripe; removing the card repeats it"),
     topUpNotMade: (accountId, err) =>
       log.warn({ accountId, err }, "an automatic top-up was not finished; the next round continues"),
     alertCheckFailed: (accountId, err) =>

@@ -249,6 +249,8 @@ describe("pages", () => {
     ["kind=video", [9]],
     ["kind=image&limit=1", [10]],
     ["model=sandbox/video", [9]],
+    ["provider=x&limit=2", [10, 9]],
+    ["provider=elsewhere", []],
     ["status=running", [10]],
     ["status=succeeded", [9, 8, 5]],
     ["status=failed", [7]],
@@ -273,6 +275,7 @@ describe("pages", () => {
     ["status=done", "status"],
     ["model=", "model"],
     ["model=%00", "model"],
+    ["provider=", "provider"],
     ["created_after=2026-01-01", "created_after"],
     ["created_before=2026-01-01T00:00:00", "created_before"],
     ["created_before=2026-02-30T00:00:00Z", "created_before"],
@@ -370,6 +373,8 @@ describe("pages", () => {
         expect([filter, filtered]).toEqual([filter, expect.stringContaining(`Backward using ${index}`)]);
         expect(filtered).not.toMatch(/Seq Scan|Sort/);
       }
+      const elsewhere = await planOf(media.db, pageQuery(owner, { provider: "elsewhere" }, before, 21));
+      expect(elsewhere).toMatch(/generation_of_provider/);
       const filter = { createdAfter: 0, status: "succeeded", model: "model-1" } as const;
       expect(await planOf(media.db, pageQuery(owner, filter, before, 21))).not.toContain("Seq Scan");
       // A rare model is found by its index and not by a scan of the log, as are the few running or failed entries.
@@ -392,6 +397,33 @@ describe("pages", () => {
         expect(await planOf(media.db, pageQuery(owner, { status }, before, 21))).toContain(few);
       }
     }
+    const ofKeys = await planOf(media.db, pageQuery({ accountId }, { keyIds: [keyId, "key-5"] }, before, 21));
+    expect(ofKeys).toMatch(/Backward using generation_of_key/);
+    expect(ofKeys).not.toContain("Seq Scan");
+  });
+
+  test("of several keys are in one order, and each page is that of all keys", async () => {
+    const keys = [randomUUID(), randomUUID(), randomUUID()];
+    const ids = keys.flatMap(() => [randomUUID(), randomUUID()]);
+    for (const [index, entry] of ids.entries()) {
+      const createdAt = new Date(Date.UTC(2026, 2, 1) + index * 1_000).toISOString();
+      await insertEntry(media.db, caller.accountId, { id: entry, keyId: keys[index % 3] ?? "", createdAt });
+    }
+    const pages = createServiceClient(
+      MediaGenerationService,
+      "media-generation",
+      createRemoteTransport(media.rpcUrl(), INTERNAL_AUTH_SECRET, systemClock),
+    );
+    const idsOf = async (keyIds: string[], after = "") => {
+      const request = { accountId: caller.accountId, keyIds, limit: 3, after };
+      return (await pages.listGenerations(request)).generations.map((each) => each.id);
+    };
+    const newest = ids.toReversed();
+    expect(await idsOf(keys)).toEqual(newest.slice(0, 3));
+    expect(await idsOf(keys, newest[2])).toEqual(newest.slice(3));
+    expect(await idsOf([keys[0] ?? ""])).toEqual([ids[3], ids[0]]);
+    const many = Array.from({ length: 1_001 }, () => randomUUID());
+    await expect(idsOf(many)).rejects.toMatchObject({ reason: "invalid_value", param: "key_ids" });
   });
 });
 

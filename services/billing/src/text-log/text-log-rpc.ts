@@ -28,6 +28,7 @@ import {
 const MOST_LINES = 1_000;
 const MOST_MODEL_CHARACTERS = 300;
 const MOST_ATTEMPTS = 100;
+const MOST_SPENDERS = 1_000;
 /** Of what is kept of a text whose length others decide. */
 const MOST_CHARACTERS = 500;
 /** As nearly every text is: with nothing in it that must go. */
@@ -77,14 +78,21 @@ function optionalUuid(field: string, value: string): string | undefined {
 }
 
 async function readFilter(store: TextLogStore, request: ListTextsRequest): Promise<TextFilter> {
-  const { accountId, spenderId, model, state, beganAfter, beganBefore, before, after, limit: most } = request;
+  const { accountId, spenderId, spenderIds, model, provider, state } = request;
+  const { beganAfter, beganBefore, before, after, limit: most } = request;
+  if (spenderIds.length > MOST_SPENDERS) {
+    throw invalid("spender_ids", `At most ${MOST_SPENDERS} spenders fit in one call`);
+  }
   const account = uuid("account_id", accountId);
   const moment = (field: string, value: bigint | undefined) =>
     value === undefined ? undefined : new Date(Number(instant(field, value)));
   return {
     accountId: account,
     spenderId: optionalUuid("spender_id", spenderId),
+    spenderIds:
+      spenderIds.length === 0 ? undefined : spenderIds.map((id, at) => uuid(`spender_ids[${at}]`, id)),
     model: model === "" ? undefined : text("model", model, MOST_MODEL_CHARACTERS),
+    provider: provider === "" ? undefined : text("provider", provider, MOST_MODEL_CHARACTERS),
     state: state === HoldState.UNSPECIFIED ? undefined : holdStateOf("state", state),
     beganAfter: moment("began_after", beganAfter),
     beganBefore: moment("began_before", beganBefore),

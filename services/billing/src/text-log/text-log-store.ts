@@ -58,7 +58,11 @@ export interface LoggedText {
 export interface TextFilter {
   readonly accountId: string;
   readonly spenderId: string | undefined;
+  /** Only these; absent = all. */
+  readonly spenderIds?: readonly string[] | undefined;
   readonly model: string | undefined;
+  /** Of the last attempt. */
+  readonly provider?: string | undefined;
   readonly state: HoldState | undefined;
   /** Those of that very moment are not among them. */
   readonly beganAfter: Date | undefined;
@@ -134,6 +138,9 @@ const PAGE = `SELECT ${LINE}, t.id, t.account_id, t.spender_id, t.model, ${place
      WHERE n.bucket = $1 AND n.account_id = $2 AND n.seq > p.seq AND n.seq < coalesce(e.seq, 9223372036854775807) AND n.place_seq = p.seq
        AND n.kind = 4 AND coalesce(e.attempt, 2) > 1
      ORDER BY n.seq DESC LIMIT 1) n ON true`;
+
+/** In the words of its index. */
+const PROVIDER = "(t.attempts -> -1 ->> 'provider')";
 
 const IS_LISTED_OPEN =
   "t.id = ANY (ARRAY (SELECT o.hold_id FROM open_hold o WHERE o.bucket = $1 AND o.account_id = $2))";
@@ -246,7 +253,8 @@ function columnsOf(lines: readonly TextLine[]): string[] {
 
 /** Each term as it is asked for, so that the index of the spender serves whoever asks for one. */
 export function pageQuery(filter: TextFilter): { text: string; values: unknown[] } {
-  const { accountId, spenderId, model, state, beganAfter, beganBefore, before, limit } = filter;
+  const { accountId, spenderId, spenderIds, model, provider, state, beganAfter, beganBefore, before } =
+    filter;
   const values: unknown[] = [bucketOf(accountId), accountId];
   const terms = ["t.account_id = $2 AND (p.seq IS NOT NULL OR h.id IS NOT NULL)"];
   const add = (term: string, value: unknown) => {
@@ -256,6 +264,7 @@ export function pageQuery(filter: TextFilter): { text: string; values: unknown[]
   };
   add("t.spender_id =", spenderId);
   add("t.model =", model);
+  add(`${PROVIDER} =`, provider);
   // Open holds are few; the list is at most a second behind.
   if (state === "open") terms.push(IS_LISTED_OPEN);
   add(`${STATE} =`, state);
@@ -265,9 +274,15 @@ export function pageQuery(filter: TextFilter): { text: string; values: unknown[]
     values.push(before.beganAt, before.id);
     terms.push(`(t.began_at, t.id) < ($${values.length - 1}, $${values.length})`);
   }
-  values.push(limit + 1);
-  const text = `${PAGE}
-    WHERE ${terms.join(" AND ")} ORDER BY t.began_at DESC, t.id DESC LIMIT $${values.length}`;
+  values.push(filter.limit + 1);
+  const most = `LIMIT $${values.length}`;
+  const page = (more: string) =>
+    `${PAGE} WHERE ${terms.join(" AND ")}${more} ORDER BY t.began_at DESC, t.id DESC ${most}`;
+  if (spenderIds === undefined) return { text: page(""), values };
+  // A page of each spender, each from the index of its spender, and the first lines of all.
+  values.push(spenderIds);
+  const spenders = `unnest($${values.length}::uuid[]) AS k (id)`;
+  const text = `SELECT p.* FROM ${spenders}, LATERAL (${page(" AND t.spender_id = k.id")}) p ORDER BY p.began_at DESC, p.id DESC ${most}`;
   return { text, values };
 }
 

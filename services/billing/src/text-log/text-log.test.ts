@@ -1,7 +1,7 @@
 // What the log of text requests keeps is found again by its account only, in pages, with what the hold says it cost; a request is
 // found from its hold on, whether its line came or not; what is old goes.
 import { randomUUID } from "node:crypto";
-import { HoldState, TextApi } from "@gr/proto/billing";
+import { HoldState, SpendPeriod, TextApi } from "@gr/proto/billing";
 import { until } from "@gr/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { PLAN_BY_KEY } from "../chain/step-store.ts";
@@ -171,6 +171,40 @@ test("pages are of a key, a model, a state and a time when asked for", async () 
   expect(await idsOf({ beganAfter: BigInt(THURSDAY - DAY_MS) })).toEqual(new Set([other, failed, running]));
 });
 
+test("pages are of a provider, by the last attempt, and of several spenders in one order", async () => {
+  const [mine, second] = [
+    await openWallet(ledger.inProcess, 1_000n),
+    await openWallet(ledger.inProcess, 1_000n),
+  ];
+  const { accountId } = mine;
+  const attempt = (provider: string) => ({ provider, upstreamModel: "m", outcome: "delivered", tookMs: 1n });
+  const other = { ...second, accountId };
+  await ledger.inProcess.putSpender({
+    spender: {
+      ...other,
+      name: "second",
+      period: SpendPeriod.LIFETIME,
+      active: true,
+      revision: 1n,
+      createdAt: BigInt(THURSDAY),
+    },
+  });
+  const one = await charged(mine, { attempts: [attempt("slow"), attempt("fast")] });
+  const two = await charged(other, { attempts: [attempt("slow")], beganAt: BigInt(THURSDAY + 1) });
+  const three = await charged(mine, { attempts: [attempt("slow")], beganAt: BigInt(THURSDAY + 2) });
+  const idsOf = async (filter: object) =>
+    (await ledger.texts.listTexts({ accountId, ...filter })).texts.map(({ requestId }) => requestId);
+  expect(await idsOf({ provider: "slow" })).toEqual([three, two]);
+  expect(await idsOf({ provider: "fast" })).toEqual([one]);
+  const both = [other.spenderId, mine.spenderId];
+  expect(await idsOf({ spenderIds: both })).toEqual([three, two, one]);
+  expect(await idsOf({ spenderIds: [other.spenderId, randomUUID()] })).toEqual([two]);
+  expect(await idsOf({ spenderIds: both, provider: "slow", limit: 1 })).toEqual([three]);
+  expect(await idsOf({ spenderIds: both, limit: 1, after: three })).toEqual([two]);
+  const many = Array.from({ length: 1_001 }, () => randomUUID());
+  await expect(idsOf({ spenderIds: many })).rejects.toMatchObject({ param: "spender_ids" });
+});
+
 test("a page of a large log is read from an index and never sorted, by account and by key, with filters and without", async () => {
   const mine = await openWallet(ledger.inProcess, 1_000n);
   const db = await ledger.transaction();
@@ -205,6 +239,12 @@ test("a page of a large log is read from an index and never sorted, by account a
         expect([filter, plan]).toEqual([filter, expect.not.stringMatching(/Seq Scan|Sort/)]);
       }
     }
+    const provider = await planOf({ provider: "p" });
+    expect(provider).toMatch(/Backward using text_request_of_provider /);
+    expect(provider).not.toMatch(/Seq Scan|Sort/);
+    const spenders = await planOf({ spenderIds: [mine.spenderId, randomUUID()] });
+    expect(spenders).toMatch(/Backward using text_request_of_spender /);
+    expect(spenders).not.toMatch(/Seq Scan/);
   } finally {
     await db.query("ROLLBACK");
     await db.end();

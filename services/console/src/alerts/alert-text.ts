@@ -20,7 +20,11 @@ export function sentenceOf({ kind, facts }: WrittenAlert): string {
       return `${failed} of the last ${ended} requests within an hour have failed; the threshold is ${threshold} %.`;
     }
     case "top_up_failed": {
-      const { amount, reason } = facts;
+      const { amount, reason, payment, event } = facts;
+      if (event === "reversed") {
+        const what = payment === "automatic" ? "automatic top-up" : "top-up";
+        return `The ${what} of ${dollars(amount)} was refunded or disputed, and automatic top-ups are switched off.`;
+      }
       const why = reason === "" ? "" : ` The reason: ${String(reason).replace(/\.?$/, ".")}`;
       return `The automatic top-up of ${dollars(amount)} failed, and automatic top-ups are switched off.${why}`;
     }
@@ -47,8 +51,12 @@ function dollars(usd: string | number | undefined): string {
 
 export function subjectOf(accountName: string, alerts: readonly WrittenAlert[]): string {
   const [first] = alerts;
-  const what = alerts.length > 1 || first === undefined ? `${alerts.length} alerts` : TITLES[first.kind];
+  const what = alerts.length > 1 || first === undefined ? `${alerts.length} alerts` : titleOf(first);
   return `${what} · ${oneLine(accountName)}`;
+}
+
+function titleOf({ kind, facts }: WrittenAlert): string {
+  return facts["event"] === "reversed" ? "Automatic top-ups switched off" : TITLES[kind];
 }
 
 const TITLES: Readonly<Record<AlertKind, string>> = {

@@ -111,14 +111,19 @@ const CHANGE = `UPDATE payment AS p SET status = $2, problem = $3, intent_id = c
 const LOCK_STATE = `SELECT coalesce((SELECT is_on FROM auto_top_up WHERE account_id = $1), false) AS "isRuleOn",
   (SELECT attempted_at FROM open_charge WHERE payment_id = $2) AS "attemptedAt"`;
 
-const REVERSED = "The charge was refunded or disputed.";
+/** Reasons for people, by the kind of the payment. */
+const REVERSED = {
+  automatic: "The charge was refunded or disputed.",
+  checkout: "A payment was refunded or disputed.",
+};
 
 /**
- * After a refused or reversed charge the card is not charged again until a person has saved the rule. A rule that is off keeps
- * its problem.
+ * After a refused charge, or a reversed payment of any kind, the card is not charged until a person has saved the rule: a charge
+ * would replace the returned money. A rule that is off keeps its problem.
  */
 const SWITCH_OFF = `UPDATE auto_top_up SET is_on = false, problem = coalesce($2, 'The charge failed.'),
-    report = jsonb_build_object('kind', 'top_up_failed', 'amount', $3::text, 'reason', coalesce($2, ''))
+    report = jsonb_build_object('kind', 'top_up_failed', 'amount', $3::text, 'reason', coalesce($2, ''),
+      'payment', $4::text, 'event', $5::text)
   WHERE account_id = $1 AND is_on`;
 
 export function createPaymentStore(pool: Pool): PaymentStore {
@@ -211,9 +216,11 @@ async function settleIn(client: PoolClient, id: string, settle: SettleLocked): P
     await client.query("DELETE FROM open_charge WHERE payment_id = $1", [id]);
   }
   const hasFailed = status === "failed" && payment.status !== "failed";
-  if (isAutomatic && (hasFailed || isReversed)) {
-    const reason = isReversed ? REVERSED : failure;
-    await client.query(SWITCH_OFF, [accountId, reason, formatCredits(settled.credits)]);
+  if (isReversed || (isAutomatic && hasFailed)) {
+    const kind = isAutomatic ? "automatic" : "checkout";
+    const reason = isReversed ? REVERSED[kind] : failure;
+    const event = isReversed ? "reversed" : "failed";
+    await client.query(SWITCH_OFF, [accountId, reason, formatCredits(settled.credits), kind, event]);
   }
   return settled;
 }

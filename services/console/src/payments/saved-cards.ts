@@ -56,7 +56,8 @@ export interface SavedCards {
   readCharge(intentId: string): Promise<ChargeState>;
   /** Writes the invoice of a succeeded charge. The same payment again is the same invoice, for at least 24 hours. @returns its id */
   invoiceCharge(charge: InvoicedCharge): Promise<string>;
-  removeCard(paymentMethodId: string): Promise<void>;
+  /** Removes all cards of a customer but one, also those that no table has. @param kept undefined: all */
+  removeCards(customerId: string, kept: string | undefined): Promise<void>;
   /** Page of Stripe where the owner changes address, tax id and card, and reads invoices. */
   openPortal(customerId: string, returnUrl: string): Promise<string>;
   readInvoice(invoiceId: string): Promise<{ number: string | null; url: string | null }>;
@@ -65,6 +66,7 @@ export interface SavedCards {
 /** Refusals of the request: Stripe has created nothing, and a repeat would get the same answer. */
 const REFUSED = new Set([400, 402, 404]);
 const MOST_REVERSALS = 1_000;
+const MOST_CARDS = 1_000;
 
 export function createSavedCards(client: StripeClient): SavedCards {
   return {
@@ -106,9 +108,7 @@ export function createSavedCards(client: StripeClient): SavedCards {
     },
     readCharge: (intentId) => asking(readCharge(client, intentId)),
     invoiceCharge: (charge) => asking(invoiceCharge(client, charge)),
-    removeCard: async (paymentMethodId) => {
-      await asking(client.paymentMethods.detach(paymentMethodId));
-    },
+    removeCards: (customerId, kept) => asking(removeCards(client, customerId, kept)),
     openPortal: async (customer, returnUrl) =>
       (await asking(client.billingPortal.sessions.create({ customer, return_url: returnUrl }))).url,
     readInvoice: async (invoiceId) => {
@@ -140,6 +140,13 @@ async function chargeCard(client: StripeClient, charge: CardCharge): Promise<Cha
     const mayPass = error instanceof StripeIdempotencyError || error instanceof StripeRateLimitError;
     if (mayPass || !REFUSED.has(statusCode)) return asking(Promise.reject(error));
     return { refusal: error.message };
+  }
+}
+
+async function removeCards(client: StripeClient, customer: string, kept: string | undefined): Promise<void> {
+  const found = client.customers.listPaymentMethods(customer, { type: "card", limit: 100 });
+  for (const { id } of await found.autoPagingToArray({ limit: MOST_CARDS })) {
+    if (id !== kept) await client.paymentMethods.detach(id);
   }
 }
 

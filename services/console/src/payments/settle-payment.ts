@@ -107,7 +107,7 @@ async function changeOf(
   const bookings = paymentBookings(payment, state);
   // The lock delays a top-up on the lowered balance until the rule is off.
   const isReversed = bookings.status === "refunded" || bookings.reversals.length > 0;
-  if (payment.isAutomatic && isReversed) await holdRule();
+  if (isReversed) await holdRule();
   if (bookings.status !== "pending") await putDeposit(billing, payment, bookings.status);
   for (const { id, credits, reason } of bookings.reversals) {
     await billing.putAdjustment({ adjustmentId: id, accountId: payment.accountId, credits, reason });

@@ -17,6 +17,7 @@ import { FakeStripe } from "@gr/testing/fake-stripe";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { Registry } from "prom-client";
+import { v7 } from "uuid";
 import { createAlertStore } from "../alerts/alert-store.ts";
 import { sentenceOf } from "../alerts/alert-text.ts";
 import { consoleConfig } from "../config.ts";
@@ -290,11 +291,36 @@ describe("a reversed charge", () => {
         [
           "top_up_failed",
           "pending",
-          "The automatic top-up of $100.00 failed, and automatic top-ups are switched off. The reason: The charge was refunded or disputed.",
+          "The automatic top-up of $100.00 was refunded or disputed, and automatic top-ups are switched off.",
         ],
       ]);
     },
   );
+
+  test("of a Checkout has no charge that replaces the returned money, and switches off with a mail", async () => {
+    const { payments, settling } = startedProcess();
+    const payment = { id: v7(), accountId, credits: 500_000n, askedBy: "ada@example.com" };
+    await payments.add(payment);
+    const customerId = (await payers().read(accountId))?.customerId ?? "";
+    const order = { paymentId: payment.id, accountId, cents: 5_000, customerId, returnUrl: "http://x/" };
+    const opened = await stripe.openCheckout(order);
+    await payments.setCheckout(payment.id, opened.sessionId, opened.url);
+    const checkout = fake.checkoutOf(payment.id);
+    fake.pay(checkout);
+    await settling.settle(payment.id);
+    await spend(550_000n);
+    fake.refund(checkout, 5_000);
+    await settling.settle(payment.id);
+    for (let count = 0; count < 3; count += 1) await nextRound();
+    const rule = await store().ruleOf(accountId);
+    expect([paid(), rule?.isOn, rule?.problem]).toEqual([0, false, "A payment was refunded or disputed."]);
+    expect((await alerts()).map((alert) => [alert.kind, alert.mail, sentenceOf(alert)])).toEqual([
+      [
+        ...["top_up_failed", "pending"],
+        "The top-up of $50.00 was refunded or disputed, and automatic top-ups are switched off.",
+      ],
+    ]);
+  });
 
   test("leaves a rule on that a person has switched on again, also when the dispute is won", async () => {
     await spend(300_000n);
@@ -491,6 +517,24 @@ test("no charge: without a card, switched off, or for a suspended account", asyn
   expect(method?.isAttached).toBe(false);
   await nextRound();
   expect([fake.cards.intents, await statuses()]).toEqual([[], []]);
+});
+
+test("a removal that Stripe did not answer is repeated, and removes each card of the account at Stripe", async () => {
+  const setup = fake.cards.setups[0];
+  if (setup === undefined) throw new Error("no page was opened");
+  // A card that no table has: of a page that another one replaced.
+  const orphan = fake.cards.saveCard({ ...setup }, "0009");
+  const [saved] = fake.cards.methods;
+  fake.isDown = true;
+  await expect(payers().removeCard(accountId)).rejects.toMatchObject({ reason: "service_unavailable" });
+  fake.isDown = false;
+  expect([(await payers().read(accountId))?.card?.last4, saved?.isAttached]).toEqual(["4242", true]);
+  await payers().removeOtherCards(accountId);
+  expect([saved?.isAttached, orphan.isAttached]).toEqual([true, false]);
+  orphan.isAttached = true;
+  expect(await payers().removeCard(accountId)).toMatchObject({ last4: "4242" });
+  expect([saved?.isAttached, orphan.isAttached]).toEqual([false, false]);
+  expect((await payers().read(accountId))?.card).toBeNull();
 });
 
 test("a new card replaces the earlier one, which Stripe forgets; an abandoned page changes nothing", async () => {

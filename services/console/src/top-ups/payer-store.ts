@@ -20,18 +20,16 @@ export interface PayerStore {
   claimSetup(accountId: string, now: Date): Promise<boolean>;
   /**
    * Ends a Checkout. @param card null = it has saved none
-   * @returns the person who opened it, and the card before; undefined if the Checkout was ended before
+   * @returns the person who opened it; undefined if the Checkout was ended before
    */
   endSetup(sessionId: string, card: SavedCard | null): Promise<EndedSetup | undefined>;
-  /** @returns the id of the removed card's payment method; undefined if none was saved */
-  removeCard(accountId: string): Promise<string | undefined>;
+  /** A card that was saved in the meantime stays. */
+  removeCard(accountId: string, paymentMethodId: string): Promise<void>;
 }
 
 export interface EndedSetup {
   readonly accountId: string;
   readonly by: string;
-  /** Payment method of the replaced card. */
-  readonly replaced: string | null;
 }
 
 const READ_EVERY_MS = 3_000;
@@ -48,14 +46,12 @@ interface PayerRow {
 const END_SETUP = `UPDATE payer AS p SET setup_session_id = NULL, setup_by = NULL,
     payment_method_id = coalesce($2, p.payment_method_id), card_brand = coalesce($3, p.card_brand),
     card_last4 = coalesce($4, p.card_last4), card_expires = coalesce($5, p.card_expires)
-  FROM (SELECT account_id, setup_by, payment_method_id FROM payer WHERE setup_session_id = $1 FOR UPDATE) b
+  FROM (SELECT account_id, setup_by FROM payer WHERE setup_session_id = $1 FOR UPDATE) b
   WHERE p.account_id = b.account_id
-  RETURNING p.account_id AS "accountId", b.setup_by AS by,
-    CASE WHEN b.payment_method_id <> p.payment_method_id THEN b.payment_method_id END AS replaced`;
+  RETURNING p.account_id AS "accountId", b.setup_by AS by`;
 
-const REMOVE_CARD = `UPDATE payer AS p SET payment_method_id = NULL, card_brand = NULL, card_last4 = NULL, card_expires = NULL
-  FROM (SELECT account_id, payment_method_id FROM payer WHERE account_id = $1 FOR UPDATE) b
-  WHERE p.account_id = b.account_id RETURNING b.payment_method_id AS removed`;
+const REMOVE_CARD = `UPDATE payer SET payment_method_id = NULL, card_brand = NULL, card_last4 = NULL, card_expires = NULL
+  WHERE account_id = $1 AND payment_method_id = $2`;
 
 export function createPayerStore(pool: Pool): PayerStore {
   return {
@@ -93,9 +89,8 @@ export function createPayerStore(pool: Pool): PayerStore {
         )
       ).rows[0];
     },
-    removeCard: async (accountId) => {
-      const { rows } = await pool.query<{ removed: string | null }>(REMOVE_CARD, [accountId]);
-      return rows[0]?.removed ?? undefined;
+    removeCard: async (accountId, paymentMethodId) => {
+      await pool.query(REMOVE_CARD, [accountId, paymentMethodId]);
     },
   };
 }

@@ -24,6 +24,8 @@ export interface Payers {
   read(accountId: string): Promise<Payer | undefined>;
   /** Ends the Checkout of an event. @returns false if it saves no card here */
   settleSetup(sessionId: string): Promise<boolean>;
+  /** Removes at Stripe each card but the saved one. @throws ServiceError service_unavailable */
+  removeOtherCards(accountId: string): Promise<void>;
   /** @returns the removed card; undefined if none was saved */
   removeCard(accountId: string): Promise<SavedCard | undefined>;
 }
@@ -50,12 +52,17 @@ export function createPayers({ store, stripe, accounts, clock }: PayersDeps): Pa
     if (ended !== undefined && card !== null) await recordCard(ended, card);
     return true;
   };
-  const recordCard = async ({ accountId, by, replaced }: EndedSetup, card: SavedCard): Promise<void> => {
+  // A card that Stripe keeps without a use could be charged by mistake.
+  const removeOtherCards = async (accountId: string): Promise<void> => {
+    const payer = await store.find(accountId);
+    if (payer === undefined || stripe === undefined) return;
+    await stripe.removeCards(payer.customerId, payer.card?.paymentMethodId);
+  };
+  const recordCard = async ({ accountId, by }: EndedSetup, card: SavedCard): Promise<void> => {
     const detail = { card: `${card.brand} ${card.last4}` };
     const event = { actor: by, action: "card.saved", subject: null, detail, address: null };
     await accounts.audit({ accountId, ...event });
-    // A card that Stripe keeps without a use could be charged by mistake.
-    if (replaced !== null) await required().removeCard(replaced);
+    await removeOtherCards(accountId);
   };
   return {
     customerOf,
@@ -73,11 +80,14 @@ export function createPayers({ store, stripe, accounts, clock }: PayersDeps): Pa
       return await store.find(accountId);
     },
     settleSetup,
+    removeOtherCards,
     removeCard: async (accountId) => {
-      const card = (await store.find(accountId))?.card ?? undefined;
-      const removed = await store.removeCard(accountId);
-      if (removed !== undefined) await required().removeCard(removed);
-      return card;
+      const payer = await store.find(accountId);
+      if (payer === undefined) return undefined;
+      // Stripe first: after a failure the card is still here, and the removal can be repeated.
+      await required().removeCards(payer.customerId, undefined);
+      if (payer.card !== null) await store.removeCard(accountId, payer.card.paymentMethodId);
+      return payer.card ?? undefined;
     },
   };
 }

@@ -8,7 +8,7 @@ import type { LogFilter, LogOwner, LogStore } from "./log-store.ts";
 
 export const MOST = 100;
 export const USUAL_PAGE = 20;
-const LONGEST_MODEL = 200;
+const LONGEST_NAME = 200;
 
 const once = (name: string) => ({ error: `${name} must occur once` });
 
@@ -24,12 +24,14 @@ const instantField = (name: string) =>
     .transform((text) => Date.parse(text))
     .optional();
 
-export const modelField = z
-  .string(once("model"))
-  .min(1, "model must not be empty")
-  .max(LONGEST_MODEL, `model must have at most ${LONGEST_MODEL} characters`)
-  // No pattern of the description: generators of clients and of requests cannot read this one.
-  .refine((model) => /^\P{Cc}*$/u.test(model), "model must have no control characters");
+/** A name of a model or of a provider. */
+export const nameField = (name: string) =>
+  z
+    .string(once(name))
+    .min(1, `${name} must not be empty`)
+    .max(LONGEST_NAME, `${name} must have at most ${LONGEST_NAME} characters`)
+    // No pattern of the description: generators of clients and of requests cannot read this one.
+    .refine((value) => /^\P{Cc}*$/u.test(value), `${name} must have no control characters`);
 
 export const idField = (name: string) =>
   z
@@ -50,7 +52,8 @@ const kindField = (name: string) =>
 export const logQuerySchema = z.object({
   limit: limitField,
   after: idField("after").optional().describe("id of the last entry of the previous page"),
-  model: modelField.optional(),
+  model: nameField("model").optional(),
+  provider: nameField("provider").optional().describe("provider of the last attempt, or of the running one"),
   status: z
     .enum(REQUEST_STATUSES, { error: `status must be one of ${REQUEST_STATUSES.join(", ")}` })
     .optional(),

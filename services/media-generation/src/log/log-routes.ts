@@ -42,9 +42,9 @@ const listRoute = (deps: LogDeps) =>
     query: logQuerySchema,
     responses: { 200: { description: "A page of the log", schema: pageSchema } },
     handle: async ({ query, caller }) => {
-      const { limit, after, model, status } = query;
+      const { limit, after, model, provider, status } = query;
       const { created_after: createdAfter, created_before: createdBefore } = query;
-      const filter = { kind: kindOf(query), model, status, createdAfter, createdBefore };
+      const filter = { kind: kindOf(query), model, provider, status, createdAfter, createdBefore };
       const { generations, hasMore } = await readLog(deps, caller, filter, after, limit);
       return {
         object: "list" as const,

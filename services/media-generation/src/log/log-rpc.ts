@@ -5,11 +5,12 @@ import type { KindFilter } from "@gr/request-record";
 import { parseRequest } from "@gr/runtime";
 import { z } from "zod";
 import { messageOf } from "./log-message.ts";
-import { idField, MOST, modelField } from "./log-query.ts";
+import { idField, MOST, nameField } from "./log-query.ts";
 import type { LogStore } from "./log-store.ts";
 import { findRequest, type ReadLogDeps, readLog } from "./read-log.ts";
 import { type RemovalDeps, removeContent } from "./remove-content.ts";
 
+const MOST_KEYS = 1_000;
 /** The last millisecond of the year 9999. */
 const LATEST = 253_402_300_799_999;
 
@@ -25,7 +26,9 @@ const requestFields = z.object({
   account_id: idField("account_id"),
   key_id: idField("key_id").optional(),
   kind: oneOf(GENERATION_KIND, "kind"),
-  model: modelField.optional(),
+  model: nameField("model").optional(),
+  provider: nameField("provider").optional(),
+  key_ids: z.array(idField("key_ids")).max(MOST_KEYS, `At most ${MOST_KEYS} keys fit in one call`),
   status: oneOf(GENERATION_STATUS, "status"),
   created_after: instant,
   created_before: instant,
@@ -56,7 +59,9 @@ export function logCalls(deps: LogCallsDeps) {
       const { account_id: accountId, key_id: keyId, after, limit, ...fields } = fieldsOf(request);
       const { model, created_after: createdAfter, created_before: createdBefore } = fields;
       const status = fields.status === undefined ? undefined : nameOf(GENERATION_STATUS, fields.status);
-      const filter = { kind: kindOf(request), model, status, createdAfter, createdBefore };
+      const { provider, key_ids: keys } = fields;
+      const keyIds = keys.length === 0 ? undefined : keys;
+      const filter = { kind: kindOf(request), model, provider, keyIds, status, createdAfter, createdBefore };
       const { generations, hasMore } = await readLog(deps, { accountId, keyId }, filter, after, limit);
       return { generations: [...generations], hasMore };
     },
@@ -84,6 +89,8 @@ function fieldsOf(request: ListGenerationsRequest): z.infer<typeof requestFields
     key_id: request.keyId || undefined,
     kind: request.kind || undefined,
     model: request.model || undefined,
+    provider: request.provider || undefined,
+    key_ids: request.keyIds,
     status: request.status || undefined,
     created_after: createdAfter,
     created_before: createdBefore,

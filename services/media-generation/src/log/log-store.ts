@@ -16,6 +16,10 @@ export interface LogOwner {
 export interface LogFilter {
   readonly kind?: LogEntry["kind"] | undefined;
   readonly model?: string | undefined;
+  /** Of the last attempt, or of the running one. */
+  readonly provider?: string | undefined;
+  /** Only these keys; absent = all. */
+  readonly keyIds?: readonly string[] | undefined;
   readonly status?: RequestState | undefined;
   /** Unix milliseconds; entries of exactly this time are excluded. */
   readonly createdAfter?: number | undefined;
@@ -135,13 +139,16 @@ type Term = readonly [sql: string, ...values: unknown[]];
 
 export function pageQuery(
   owner: LogOwner,
-  { kind, model, status, createdAfter, createdBefore, isPresent, isOldestFirst }: LogFilter,
+  filter: LogFilter,
   before: Pick<LogEntry, "id" | "createdAt"> | undefined,
   limit: number,
 ): Query {
+  const { kind, model, provider, keyIds, status, createdAfter, createdBefore, isPresent, isOldestFirst } =
+    filter;
   const terms: Term[] = ownerTerms(owner);
   if (kind !== undefined) terms.push([OF_KIND[kind]]);
   if (model !== undefined) terms.push(["model = ", model]);
+  if (provider !== undefined) terms.push(["provider = ", provider]);
   if (status !== undefined) terms.push([`${STATUS} = `, status]);
   // Repeats an implied condition, so that PostgreSQL uses the index of open rows, which are few among many.
   if (status === "running") terms.push(["booked_at IS NULL"]);
@@ -155,10 +162,14 @@ export function pageQuery(
     terms.push([`(created_at, id) ${beyond} (?, ?)`, new Date(before.createdAt), before.id]);
   }
   const { text, values } = conditions(terms);
+  const order = `ORDER BY created_at ${direction}, id ${direction} LIMIT $${values.length + 1}`;
+  const page = (more: string) => `SELECT ${COLUMNS} FROM generation WHERE ${text}${more} ${order}`;
+  if (keyIds === undefined) return { text: page(""), values: [...values, limit] };
+  // A page of each key, each from the index of its key, and the first entries of all.
+  const keys = `unnest($${values.length + 2}::text[]) AS k (key)`;
   return {
-    text: `SELECT ${COLUMNS} FROM generation WHERE ${text}
-      ORDER BY created_at ${direction}, id ${direction} LIMIT $${values.length + 1}`,
-    values: [...values, limit],
+    text: `SELECT p.* FROM ${keys}, LATERAL (${page(" AND key_id = k.key")}) p ${order}`,
+    values: [...values, limit, keyIds],
   };
 }
 

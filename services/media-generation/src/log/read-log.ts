@@ -15,7 +15,7 @@ export interface ReadLogDeps {
 }
 
 export interface RequestFilter
-  extends Pick<LogFilter, "model" | "status" | "createdAfter" | "createdBefore"> {
+  extends Pick<LogFilter, "model" | "provider" | "keyIds" | "status" | "createdAfter" | "createdBefore"> {
   /** Undefined = all. */
   readonly kind: KindFilter | undefined;
 }
@@ -95,7 +95,7 @@ async function listMedia(
 async function listTexts(
   { texts }: ReadLogDeps,
   owner: LogOwner,
-  { kind, model, status, createdAfter, createdBefore }: RequestFilter,
+  { kind, model, provider, keyIds, status, createdAfter, createdBefore }: RequestFilter,
   place: Place | undefined,
   limit: number,
 ): Promise<Generation[]> {
@@ -104,6 +104,8 @@ async function listTexts(
   const found = await texts.listTexts({
     ...{ ...spenderOf(owner), state, limit },
     ...(model === undefined ? {} : { model }),
+    ...(provider === undefined ? {} : { provider }),
+    ...(keyIds === undefined ? {} : { spenderIds: [...keyIds] }),
     ...(createdAfter === undefined ? {} : { beganAfter: BigInt(createdAfter) }),
     ...(createdBefore === undefined ? {} : { beganBefore: BigInt(createdBefore) }),
     ...(place === undefined ? {} : { before: { beganAt: BigInt(place.createdAt), requestId: place.id } }),

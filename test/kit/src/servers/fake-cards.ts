@@ -118,6 +118,11 @@ export class FakeCards {
       if (act === "cancel") intent.status = "canceled";
       return { status: 200, body: intentOf(intent) };
     }
+    if (kind === "customers" && act === "payment_methods") {
+      const own = this.methods.filter(({ customer, isAttached }) => customer === id && isAttached);
+      const data = own.map((one) => ({ ...one, object: "payment_method", type: "card" }));
+      return { status: 200, body: { object: "list", has_more: false, url: path, data } };
+    }
     if (kind === "payment_methods" && act === "detach") {
       const found = this.methods.find((one) => one.id === id);
       if (found === undefined) return missing("payment_method");

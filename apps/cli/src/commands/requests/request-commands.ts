@@ -14,6 +14,7 @@ interface RequestOptions {
   kind?: keyof typeof GENERATION_KIND;
   status?: keyof typeof GENERATION_STATUS;
   model?: string;
+  provider?: string;
   limit: number;
   after?: string;
 }
@@ -28,16 +29,17 @@ export function addRequestCommands(program: Command, runs: Runs): void {
     .addOption(new Option("--kind <kind>", "of this kind only").choices(Object.keys(GENERATION_KIND)))
     .addOption(new Option("--status <status>", "in this state only").choices(Object.keys(GENERATION_STATUS)))
     .option("--model <id>", "of this model only")
+    .option("--provider <name>", "with the last attempt at this provider only")
     .option("--limit <count>", "at most so many, up to 100", countOf, 20)
     .option("--after <id>", "continue after this request, the last of the page before")
     .action(
       runs(
         async (
           router,
-          { account, key = "", kind, status, model = "", limit, after = "" }: RequestOptions,
+          { account, key = "", kind, status, model = "", provider = "", limit, after = "" }: RequestOptions,
         ) => {
           const { generations, hasMore } = await router.media().listGenerations({
-            ...{ accountId: account, keyId: key, model, limit, after, texts: kind === undefined },
+            ...{ accountId: account, keyId: key, model, provider, limit, after, texts: kind === undefined },
             ...(kind === undefined ? {} : { kind: GENERATION_KIND[kind] }),
             ...(status === undefined ? {} : { status: GENERATION_STATUS[status] }),
           });

@@ -136,7 +136,7 @@ const KINDS: Readonly<Record<AlertRecord["kind"], { color: string; text: string 
   low_balance: { color: "red", text: "low balance" },
   budget: { color: "orange", text: "budget" },
   failure_rate: { color: "red", text: "failures" },
-  top_up_failed: { color: "red", text: "top-up failed" },
+  top_up_failed: { color: "red", text: "top-ups off" },
   top_up_limit: { color: "orange", text: "top-up limit" },
   test: { color: "gray", text: "test" },
 };

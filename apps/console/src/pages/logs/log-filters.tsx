@@ -4,11 +4,24 @@ import { IconSearch } from "@tabler/icons-react";
 import { useState } from "react";
 import { type Choice, ChoiceChip, TypeAheadChip } from "../../parts/lists/filter-chips.tsx";
 import { useFilter } from "../../parts/lists/filters.tsx";
-import { useKeyNames, useModelNames } from "../../parts/lists/names-of.ts";
+import { useKeyNames, useMemberNames, useModelNames } from "../../parts/lists/names-of.ts";
 import { rangeMs, TimeFilter } from "../../parts/lists/time-filter.tsx";
 
 export type LogSearch = Partial<
-  Record<"request" | "view" | "kind" | "status" | "model" | "key_id" | "range" | "from" | "to", string>
+  Record<
+    | "request"
+    | "view"
+    | "kind"
+    | "status"
+    | "model"
+    | "provider"
+    | "key_id"
+    | "member"
+    | "range"
+    | "from"
+    | "to",
+    string
+  >
 >;
 
 const KINDS: readonly Choice[] = [
@@ -24,7 +37,7 @@ const STATUSES: readonly Choice[] = [
   { value: "blocked", label: "Blocked" },
   { value: "cancelled", label: "Cancelled" },
 ];
-const FILTERS = ["kind", "status", "model", "key_id", "range", "from", "to"] as const;
+const FILTERS = ["kind", "status", "model", "provider", "key_id", "member", "range", "from", "to"] as const;
 /** An id as in the header x-request-id. */
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -45,6 +58,7 @@ export function LogFilters({ search }: { search: LogSearch }) {
   const filter = useFilter();
   const keys = useKeyNames();
   const models = useModelNames();
+  const members = useMemberNames();
   return (
     <Group gap="xs" role="search">
       <FindById />
@@ -53,6 +67,14 @@ export function LogFilters({ search }: { search: LogSearch }) {
       <ChoiceChip name="status" label="Status" value={search.status} choices={STATUSES} />
       <TypeAheadChip name="model" label="Model" value={search.model} choices={models.choices} isFree />
       <TypeAheadChip name="key_id" label="Key" value={search.key_id} choices={keys.choices} />
+      <TypeAheadChip
+        name="provider"
+        label="Provider"
+        value={search.provider}
+        choices={models.providers}
+        isFree
+      />
+      <TypeAheadChip name="member" label="Member" value={search.member} choices={members} />
       {isFiltered(search) && (
         <Button variant="subtle" size="xs" color="gray" onClick={() => void filter(NO_FILTERS)}>
           Clear filters

@@ -52,6 +52,10 @@ function logsRouter(rows: () => unknown = () => ({ data: [image, text], next: nu
       data: [{ id: KEY, name: "Production" }],
       next: null,
     }))
+    .on(`GET /console/api/accounts/${ACCOUNT}/members`, () => ({
+      data: [{ person_id: "person-1", email: "ada@example.com", name: "Ada", role: "owner" }],
+      invitations: [],
+    }))
     .on(`GET ${REQUESTS}`, rows)
     .on(`GET ${REQUESTS}/summary`, () => summary)
     .on(`GET ${REQUESTS}/${IMAGE_ID}`, () => ({ ...image, price: null }))
@@ -103,13 +107,17 @@ test("a pasted text with an id opens the request", async () => {
 
 test("filters are in the address and in the request; Clear removes them all", async () => {
   const router = logsRouter(() => ({ data: [], next: null }));
-  openApp(`${LOGS}?status=failed&key_id=web_token&range=1h`);
+  openApp(`${LOGS}?status=failed&key_id=web_token&range=1h&provider=fal&member=person-1`);
   await screen.findByText("No requests match");
   const query = router.callsOf(`GET ${REQUESTS}`)[0]?.query;
-  expect(Object.fromEntries(query ?? [])).toMatchObject({ status: "failed", key_id: "web_token" });
+  expect(Object.fromEntries(query ?? [])).toMatchObject({
+    ...{ status: "failed", key_id: "web_token", provider: "fal", member: "person-1" },
+  });
   expect(query?.get("from")).toMatch(/^\d{4}-\d\d-\d\dT/);
   screen.getByRole("button", { name: "Last hour" });
   screen.getByRole("button", { name: "Key: Playground" });
+  screen.getByRole("button", { name: "Provider: fal" });
+  await screen.findByRole("button", { name: "Member: Ada" });
   click("button", "Remove the filter Status");
   await waitFor(() => expect(window.location.search).not.toContain("status"));
   fireEvent.click(screen.getAllByRole("button", { name: "Clear filters" })[0] as HTMLElement);

@@ -26,10 +26,10 @@ export function Logs() {
   const [isLive, setLive] = useState(true);
   const [ids, setIds] = useState<readonly string[]>([]);
   const filter = useFilter();
-  const { request, view, kind, model, status, key_id, range, from, to } = search;
+  const { request, view, kind, model, provider, status, key_id, member, range, from, to } = search;
   const isGallery = view === "gallery";
   const shown = isGallery && kind !== "image" && kind !== "video" ? "media" : kind;
-  const query = { kind: shown, model, status, key_id } as QueryOf<"listRequests">;
+  const query = { kind: shown, model, provider, status, key_id, member } as QueryOf<"listRequests">;
   const queryKey = ["requests", account, query, range, from, to];
   const open = ({ id }: RequestRecord) => void filter({ request: id }, { isStep: true });
   return (

@@ -36,15 +36,30 @@ export function useKeyNames(): {
   };
 }
 
-/** Returns the models of the catalogue as choices, and the name of a model by its id. */
+const plainChoice = (value: string): Choice => ({ value, label: value });
+
+/** Returns the members of the account as choices. */
+export function useMemberNames(): readonly Choice[] {
+  const { account_id: account } = useAccount();
+  const { data } = useQuery({
+    queryKey: ["members", account],
+    queryFn: ({ signal }) => call("listMembers", { path: { account }, signal }),
+    staleTime: 60_000,
+  });
+  return (data?.data ?? []).map(({ person_id, name, email }) => ({ value: person_id, label: name || email }));
+}
+
+/** Returns the models of the catalogue and their providers as choices, and the name of a model by its id. */
 export function useModelNames(): {
   readonly choices: readonly Choice[];
+  readonly providers: readonly Choice[];
   readonly nameOf: (id: string) => string;
 } {
   const { data = [] } = useQuery(modelsQuery);
   const names = new Map(data.map(({ id, name }) => [id, name]));
   return {
     choices: data.map(({ id, name }) => ({ value: id, label: name === id ? id : `${name} · ${id}` })),
+    providers: [...new Set(data.flatMap(({ providers }) => providers))].sort().map(plainChoice),
     nameOf: (id) => names.get(id) ?? id,
   };
 }

@@ -25,6 +25,10 @@ type RequestRoutes = Handlers<
 /** Requests of one call of media generation. */
 const READ_PAGE = 100;
 const EXPORT_LINES = 10_000;
+/** Keys of one filter of the log. */
+const MOST_KEYS = 1_000;
+/** Id of no key. */
+const NO_KEY = "00000000-0000-4000-8000-000000000000";
 const COLUMNS = [
   ...["id", "time", "kind", "model", "provider", "attempts", "key_id", "status", "latency_ms", "cost_usd"],
   ...["input_tokens", "output_tokens", "error", "prompt"],
@@ -32,16 +36,24 @@ const COLUMNS = [
 
 export function requestRoutes(deps: ConsoleDeps): RequestRoutes {
   const { media, catalogOperator, clock } = deps;
+  const filterOf = async (accountId: string, query: QueryOf<"summarizeRequests">): Promise<Filter> => {
+    const filter = plainFilter(accountId, query);
+    if (query.member === undefined) return filter;
+    const keyIds = (await deps.keyMembers.keysOf(accountId, query.member)).slice(0, MOST_KEYS);
+    // An empty list means all keys.
+    return { ...filter, keyIds: keyIds.length === 0 ? [NO_KEY] : keyIds };
+  };
   return {
     listRequests: async (call) => {
-      const { generations, hasMore } = await media.listGenerations(listRequest(call));
+      const filter = await filterOf(accountOf(call), call.query);
+      const { generations, hasMore } = await media.listGenerations({ ...filter, ...pageOf(call) });
       return {
         data: generations.map(requestRecord),
         next: hasMore ? (generations.at(-1)?.id ?? null) : null,
       };
     },
     summarizeRequests: async (call) => {
-      const filter = filterOf(accountOf(call), call.query);
+      const filter = await filterOf(accountOf(call), call.query);
       const found: Generation[] = [];
       let isCut = false;
       for await (const page of pagesOf(media, filter, MOST_SUMMED)) {
@@ -58,7 +70,7 @@ export function requestRoutes(deps: ConsoleDeps): RequestRoutes {
     },
     exportRequests: async (call) => {
       // Read before the answer begins, so that a bad filter is an error and not a broken file.
-      const filter = filterOf(accountOf(call), call.query);
+      const filter = await filterOf(accountOf(call), call.query);
       return sendCsv(call.reply, "requests.csv", Readable.from(requestsCsv(deps, filter)));
     },
     readRequest: async (call) => {
@@ -76,30 +88,27 @@ export function requestRoutes(deps: ConsoleDeps): RequestRoutes {
 }
 
 /** @throws ServiceError invalid_value */
-function listRequest(call: ConsoleCall<"listRequests">) {
-  const { after } = call.query;
+function pageOf({ query }: Pick<ConsoleCall<"listRequests">, "query">) {
+  const { after } = query;
   if (after !== undefined && !isUuid(after)) throw invalidAfter();
-  return {
-    ...filterOf(accountOf(call), call.query),
-    limit: pageLimit(call.query),
-    ...(after === undefined ? {} : { after }),
-  };
+  return { limit: pageLimit(query), ...(after === undefined ? {} : { after }) };
 }
 
 /** @throws ServiceError invalid_value */
-function filterOf(accountId: string, query: QueryOf<"summarizeRequests">) {
-  const { kind, model, status, key_id: keyId } = query;
+function plainFilter(accountId: string, query: QueryOf<"summarizeRequests">) {
+  const { kind, model, provider, status, key_id: keyId } = query;
   return {
     ...{ accountId, texts: kind === undefined },
     ...(kind === undefined || kind === "media" ? {} : { kind: GENERATION_KIND[kind] }),
     ...(status === undefined ? {} : { status: GENERATION_STATUS[status] }),
     ...(model === undefined ? {} : { model }),
+    ...(provider === undefined ? {} : { provider }),
     ...(keyId === undefined ? {} : { keyId: spenderOf(keyId, accountId) }),
     ...timesOf(query),
   };
 }
 
-type Filter = ReturnType<typeof filterOf>;
+type Filter = ReturnType<typeof plainFilter> & { readonly keyIds?: string[] };
 
 /** Reads pages, the newest first, up to this number of requests. */
 async function* pagesOf({ listGenerations }: ConsoleDeps["media"], filter: Filter, most: number) {

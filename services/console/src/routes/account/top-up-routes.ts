@@ -66,7 +66,7 @@ async function changeRule(
   call: ConsoleCall<"changeAutoTopUp">,
   recordOf: (accountId: string) => Promise<AutoTopUpRecord>,
 ): Promise<AutoTopUpRecord> {
-  const { payers, topUps, stripe, attempts, clock } = deps;
+  const { payers, topUps, stripe, attempts, events, clock } = deps;
   const accountId = accountOf(call);
   const { is_on: isOn, threshold, amount, monthly_limit } = call.body;
   if (stripe === undefined) throw noPayments();
@@ -85,6 +85,8 @@ async function changeRule(
   await topUps.save(accountId, rule, signedInOf(call).person.email, new Date(clock.now()));
   const detail = { is_on: String(isOn), threshold, amount, monthly_limit };
   await recordAudit(deps, call, { action: "auto_top_up.changed", detail });
+  if (!isOn)
+    await payers.removeOtherCards(accountId).catch((error) => events.cardsNotRemoved(accountId, error));
   return recordOf(accountId);
 }
 
