@@ -12,9 +12,9 @@ export interface KeyMembers {
   /** Names the creator of a key. A failure is logged. */
   name(accountId: string, keyId: string, personId: string): Promise<void>;
   nameAll(accountId: string): Promise<void>;
-  /** Ids of the keys that the person has created, also of deleted ones. */
-  keysOf(accountId: string, personId: string): Promise<ReadonlySet<string>>;
   namesOf: KeyMemberStore["namesOf"];
+  /** Returns the keys that a person created in an account, also deleted ones. */
+  keysOf(accountId: string, personId: string): Promise<string[]>;
 }
 
 interface Deps {
@@ -40,11 +40,10 @@ export function createKeyMembers({ activity, store, events }: Deps): KeyMembers 
         });
       }
     },
+    namesOf: store.namesOf,
     keysOf: async (accountId, personId) => {
       const creators = [...(await store.creatorsOf(accountId))];
-      const isOwn = ([keyId, creator]: [string, string]) => creator === personId && isUuid(keyId);
-      return new Set(creators.filter(isOwn).map(([keyId]) => keyId));
+      return creators.flatMap(([keyId, person]) => (person === personId && isUuid(keyId) ? [keyId] : []));
     },
-    namesOf: store.namesOf,
   };
 }
