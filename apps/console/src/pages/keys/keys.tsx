@@ -178,7 +178,7 @@ function Spent({ of: key }: { of: KeyRecord }) {
         />
       )}
       <Text size="xs" c="dimmed">
-        {countText(key.total_requests)} requests
+        {countText(key.total_requests)} {key.total_requests === 1 ? "request" : "requests"}
         {key.last_used_on !== null && `, last used ${key.last_used_on}`}
         {key.resets_at !== null && `, resets ${fromNow(key.resets_at)}`}
       </Text>
