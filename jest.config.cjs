@@ -42,6 +42,9 @@ module.exports = {
   maxWorkers: 4,
   // Modules of files that are done stay in the memory of a worker; a new one begins with none.
   workerIdleMemoryLimit: "1GB",
+  // The kernel needs more than the usual half second to free the memory of four workers on a busy machine. A worker that stays
+  // longer has an open handle (scripts/jest/end-worker.cjs).
+  workerGracefulExitTimeout: 120_000,
   transform: {
     "\\.ts$": swc(false),
     "\\.tsx$": swc(true),

@@ -2,7 +2,10 @@
 // last line is `N passed, N failed`, alone and plain, for programs that read the log. A run without a result is one
 // failure.
 import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildConsole } from "@gr/console-app";
 
@@ -17,6 +20,8 @@ const END_WORKER = fileURLToPath(new URL("./jest/end-worker.cjs", import.meta.ur
 const JEST = createRequire(import.meta.url).resolve("jest/bin/jest");
 /** Deep tests run whole routers and kill them: more at once would only wait for each other. */
 const DEEP_WORKERS = "--maxWorkers=3";
+/** A test file loads a thousand modules and ends soon: with the usual 16 MiB the collector runs too often. */
+const YOUNG_MEMORY = "--max-semi-space-size=32";
 const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 const deep = process.argv[2] === "--deep";
@@ -25,6 +30,9 @@ const choosesWorkers = args.some((arg) => /^(-i|-w|--runInBand|--maxWorkers)/.te
 const workers = deep && !choosesWorkers ? [DEEP_WORKERS] : [];
 // Several routers start at the same time: without this, each of them builds the pages in a new clone.
 if (args.length === 0) await buildConsole((line) => process.stderr.write(`${line}\n`));
+const folder = mkdtempSync(join(tmpdir(), "generation-router-jest-"));
+/** Handles that have kept a worker alive after its tests (scripts/jest/end-worker.cjs). */
+const leftOpenFile = join(folder, "left-open");
 const reporters = ["--reporters=default", `--reporters=${COUNT_REPORTER}`];
 const jest = spawn(
   process.execPath,
@@ -32,6 +40,7 @@ const jest = spawn(
   [
     "--experimental-vm-modules",
     "--no-warnings",
+    YOUNG_MEMORY,
     "--require",
     END_WORKER,
     JEST,
@@ -41,7 +50,7 @@ const jest = spawn(
   ],
   {
     stdio: ["inherit", "inherit", "inherit", "ipc"],
-    env: { ...process.env, TEST_DEPTH: deep ? "deep" : "quick" },
+    env: { ...process.env, TEST_DEPTH: deep ? "deep" : "quick", LEFT_OPEN_FILE: leftOpenFile },
   },
 );
 for (const signal of STOP_SIGNALS) process.on(signal, () => jest.kill(signal));
@@ -54,11 +63,25 @@ jest.once("error", (error) => {
   process.stderr.write(`jest did not start: ${error.message}\n`);
 });
 jest.once("close", (code, signal) => {
+  const leftOpen = readLines(leftOpenFile);
+  rmSync(folder, { recursive: true });
   if (signal !== null) process.stderr.write(`jest was ended by ${signal}\n`);
   const asked = args.some((arg) => /^--(help|version|listTests|showConfig|clearCache)$/.test(arg));
   if (!asked) {
     const { passed, failed } = counts ?? { passed: 0, failed: code === 0 ? 0 : 1 };
-    process.stdout.write(`${passed} passed, ${failed} failed\n`);
+    for (const handles of leftOpen)
+      process.stderr.write(`A test file has left open what kept its worker alive: ${handles}\n`);
+    process.stdout.write(`${passed} passed, ${failed + leftOpen.length} failed\n`);
   }
-  process.exit(code ?? 1);
+  process.exit(leftOpen.length > 0 ? 1 : (code ?? 1));
 });
+
+/** @returns no line if the file does not exist */
+function readLines(file: string): string[] {
+  try {
+    return readFileSync(file, "utf8").split("\n").filter(Boolean);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}

@@ -203,7 +203,7 @@ describe("rooms", () => {
     expect(missing).toEqual([]);
   });
 
-  test("SQL stands in store.ts, migrations and sql/ only", () => {
+  test("SQL stands in store.ts and migrations only", () => {
     const elsewhere = product.filter(
       (file) => MODULES.test(file) && !/(^|\/|-)store\.ts$/.test(file) && !/\/bench\//.test(file),
     );

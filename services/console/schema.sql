@@ -1,4 +1,4 @@
--- Schema after all migrations; functions are in sql/. A test writes it from pg_catalog with UPDATE_SCHEMA=1.
+-- Schema after all migrations. A test writes it from pg_catalog with UPDATE_SCHEMA=1.
 
 CREATE TABLE account (
   id uuid NOT NULL,

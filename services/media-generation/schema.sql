@@ -1,4 +1,4 @@
--- Schema after all migrations; functions are in sql/. A test writes it from pg_catalog with UPDATE_SCHEMA=1.
+-- Schema after all migrations. A test writes it from pg_catalog with UPDATE_SCHEMA=1.
 
 -- log of generations, and work list of whoever must finish or resolve one
 CREATE TABLE generation (

@@ -5,6 +5,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { creditsOf } from "@gr/money";
 import { until } from "@gr/testing";
+import { byDepth } from "@gr/testing/depth";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { mintKey, openAccount } from "../chaos/customers.ts";
 import { call } from "../e2e/http.ts";
@@ -18,6 +19,11 @@ const FACTOR = 10;
 /** Added to the time of harmless requests: background work, garbage, and the steps of the clock. */
 const FLOOR_MS = 30;
 const TRIES = 2;
+/**
+ * Each kind of attack is sent to every target in the deep form. In the quick form it is sent to each third one, another third for the next
+ * kind, so every target has attacks of several kinds.
+ */
+const SHARES = byDepth({ quick: 3, deep: 1 });
 const REPEATED_HEADERS = 20;
 const READERS = 40;
 const MEBIBYTE = 1024 * 1024;
@@ -131,6 +137,11 @@ async function findAllDear(
   return dear;
 }
 
+/** @param kind number of a kind of attack */
+function shareOf(targets: readonly Target[], kind: number): Target[] {
+  return targets.filter((_, index) => (index + kind) % SHARES === 0);
+}
+
 const member = (target: Target, name: string, value: string): Attack => ({
   body: JSON.stringify({ ...target.body, [name]: value }),
 });
@@ -144,15 +155,19 @@ describe("processor time", () => {
   const withBody = () => ring.targets.filter(({ fields }) => fields !== undefined);
   const public_ = () => ring.targets.filter(({ path }) => !path.startsWith("/console"));
 
-  test.each(Object.entries(attacks.TEXTS))("%s in any member of a body", async (_name, text) => {
+  const numbered = (kinds: Readonly<Record<string, string>>) =>
+    Object.entries(kinds).map(([name, value], kind) => [name, value, kind] as const);
+
+  test.each(numbered(attacks.TEXTS))("%s in any member of a body", async (_name, text, kind) => {
     const trialsFor = (target: Target) =>
       (target.fields ?? []).map((name) => ({
         name,
         attack: member(target, name, text),
         harmless: member(target, name, attacks.harmlessText(text.length)),
       }));
-    const spending = withBody().filter(({ spends }) => spends);
-    const free = withBody().filter(({ spends }) => !spends);
+    const targets = shareOf(withBody(), kind);
+    const spending = targets.filter(({ spends }) => spends);
+    const free = targets.filter(({ spends }) => !spends);
     expect([
       ...(await findAllDear("paying", spending, trialsFor)),
       ...(await findAllDear("hopeless", free, trialsFor)),
@@ -165,13 +180,18 @@ describe("processor time", () => {
     harmless: { body: attacks.harmlessBody },
   }));
 
-  test.each<Caller>(["paying", "hopeless", "nobody"])("bodies of JSON, sent by %s", async (caller) => {
+  test.each<[Caller, number]>([
+    ["paying", 0],
+    ["hopeless", 1],
+    ["nobody", 2],
+  ])("bodies of JSON, sent by %s", async (caller, kind) => {
     const unannounced = whole.map(({ name, attack, harmless }) => ({
       name: `${name}, without a length`,
       attack: { ...attack, chunked: true },
       harmless: { ...harmless, chunked: true },
     }));
-    expect(await findAllDear(caller, withBody(), () => [...whole, ...unannounced.slice(0, 1)])).toEqual([]);
+    const targets = shareOf(withBody(), kind);
+    expect(await findAllDear(caller, targets, () => [...whole, ...unannounced.slice(0, 1)])).toEqual([]);
   });
 
   test.each<Caller>(["paying", "hopeless", "nobody"])("forms, sent by %s", async (caller) => {
@@ -197,7 +217,7 @@ describe("processor time", () => {
     expect(await findAllDear(caller, targets, (target) => [...trials, ...members(target)])).toEqual([]);
   });
 
-  test.each(Object.entries(attacks.HEADER_VALUES))("%s in any header", async (_name, value) => {
+  test.each(numbered(attacks.HEADER_VALUES))("%s in any header", async (_name, value, kind) => {
     const harmless = attacks.harmlessText(value.length);
     const trials = attacks.HEADERS.map((name) => ({
       name,
@@ -207,7 +227,8 @@ describe("processor time", () => {
     }));
     // Many trials at once hide one: each is measured alone.
     const dear: string[] = [];
-    for (const target of public_().filter(({ fields }) => fields === undefined)) {
+    const targets = public_().filter(({ fields }) => fields === undefined);
+    for (const target of shareOf(targets, kind)) {
       for (const trial of trials) {
         const caller = target.key === "anybody" ? "nobody" : "paying";
         dear.push(...(await findDear(caller, target, [trial])));

@@ -1,15 +1,12 @@
 // Accounts through the whole router: an account of the command line is the same one in the operator area and for its owner.
-import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
-import { promisify } from "node:util";
 import { ConsoleOperatorService } from "@gr/proto/console";
 import { tokenOf } from "@gr/testing/mail-server";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { ROOT } from "../../scripts/tool.ts";
 import { Browser } from "./console-client.ts";
 import { call } from "./http.ts";
 import { serviceOf } from "./operator.ts";
+import { cliOf } from "./operator-cli.ts";
 import { type Router, startRouter, topologiesByDepth } from "./topology.ts";
 
 const OPERATOR = "operator@example.com";
@@ -20,9 +17,9 @@ describe.each(topologiesByDepth)("accounts (%s)", (topology) => {
   let operator: Browser;
 
   const cli = async (...words: string[]) => {
-    const program = join(ROOT, "apps/cli/src/main.ts");
-    const args = [program, ...words, "--json", "--data-dir", router.dataDir];
-    return JSON.parse((await promisify(execFile)(process.execPath, args)).stdout);
+    const { code, out, err } = await cliOf(router.dataDir)(...words, "--json");
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    return JSON.parse(out);
   };
   const signIn = async (link: string) => {
     const browser = new Browser(router);
@@ -91,8 +88,9 @@ describe.each(topologiesByDepth)("accounts (%s)", (topology) => {
   test("an account that does not exist is refused by each command, with one sentence", async () => {
     const account = ["--account", randomUUID()];
     for (const words of [["show"], ["rename", "--name", "x"], ["suspend", "--reason", "x"]]) {
-      const failed = await cli("account", ...words, ...account).catch((error: { stderr: string }) => error);
-      expect(JSON.parse(failed.stderr)).toEqual({
+      const { code, err } = await cliOf(router.dataDir)("account", ...words, ...account, "--json");
+      expect(code).toBe(1);
+      expect(JSON.parse(err)).toEqual({
         error: { message: expect.stringMatching(/^[^\n]+account with this id/), code: "not_found" },
       });
     }

@@ -1,15 +1,13 @@
 // The import of text models into a running router. The start and `doctor` report a failure, and
 // `catalog sync` opens the upstream's current models to requests at their price, in all processes.
-import { execFile } from "node:child_process";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { fileURLToPath } from "node:url";
 import { until } from "@gr/testing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { call } from "./http.ts";
+import { cliOf } from "./operator-cli.ts";
 import { type Router, startRouter, topologiesByDepth } from "./topology.ts";
 
-const CLI = fileURLToPath(new URL("../../apps/cli/src/main.ts", import.meta.url));
 const LOGGED = /^\{.*"the catalogue changed"\}$/gm;
 const PATIENCE = { timeoutMs: 60_000 };
 
@@ -61,13 +59,7 @@ describe.each(topologiesByDepth)("catalog sync (%s)", (topology) => {
     await router?.dispose();
   });
 
-  const cli = (...args: string[]) =>
-    new Promise<{ code: number; out: string; err: string }>((resolve) => {
-      const command = [CLI, ...args, "--data-dir", router.dataDir];
-      execFile(process.execPath, command, { timeout: 60_000 }, (error, out, err) =>
-        resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err }),
-      );
-    });
+  const cli = (...args: string[]) => cliOf(router.dataDir)(...args);
   const sync = (...args: string[]) => cli("catalog", "sync", ...args);
   const listedIds = async () => {
     const { body } = await call(router, "GET", "/v1/models?type=all", { key: null });

@@ -455,18 +455,17 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
 
       for (const [group, names] of [
         ["model", ["sandbox/image"]],
-        ["kind", ["image"]],
         ["key", ["Demo key", "Playground"]],
       ] as const) {
-        const { data, total } = (await owner.get(of(`usage?group_by=${group}`))).body;
-        expect(data.map(({ label }: { label: string }) => label).toSorted()).toEqual([...names].toSorted());
+        const { groups, total } = (await owner.get(of(`activity?group_by=${group}`))).body;
+        expect(groups.map(({ label }: { label: string }) => label).toSorted()).toEqual([...names].toSorted());
         expect([total.requests, total.spend]).toEqual([2, formatCredits(spent)]);
       }
-      const byProvider = (await owner.get(of("usage?group_by=provider&per_day=true"))).body;
+      const byProvider = (await owner.get(of("activity?group_by=provider"))).body;
       expect(byProvider.data).toMatchObject([
-        { day: byProvider.to, requests: 2, spend: formatCredits(spent) },
+        { begins_at: byProvider.buckets.at(-1), requests: 2, spend: formatCredits(spent) },
       ]);
-      expect((await owner.get(of("usage?from=2026-02-30"))).body.error.param).toBe("from");
+      expect((await owner.get(of("activity?from=2026-02-30"))).body.error.param).toBe("from");
 
       const log = (await owner.get(of("requests?limit=1"))).body;
       expect(log.data).toMatchObject([

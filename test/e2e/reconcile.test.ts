@@ -1,10 +1,8 @@
 // Only the provider's own statement shows this leak: the simulator bills more than its usage reports. The comparison is
 // silent before, and then finds exactly the surcharge, by model and day; so does a CSV file.
-import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { sandboxEnvironment } from "@gr/all-in-one";
 import { ConsoleOperatorService } from "@gr/proto/console";
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
@@ -14,22 +12,11 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Browser } from "./console-client.ts";
 import { call } from "./http.ts";
 import { serviceOf } from "./operator.ts";
+import { cliOf } from "./operator-cli.ts";
 import { type Router, startRouter, topologiesByDepth } from "./topology.ts";
 
-const CLI = fileURLToPath(new URL("../../apps/cli/src/main.ts", import.meta.url));
 const SURCHARGE = 5_000_000n;
 const MODEL = "sandbox/chat";
-
-function cli(dataDir: string, ...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      [CLI, "--data-dir", dataDir, ...args],
-      { timeout: 120_000 },
-      (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err }),
-    );
-  });
-}
 
 describe.each(topologiesByDepth)("reconciliation (%s)", (topology) => {
   let simulator: RunningSimulator;
@@ -67,7 +54,7 @@ describe.each(topologiesByDepth)("reconciliation (%s)", (topology) => {
   async function reconcile(upstream: string, ...more: string[]) {
     const to = new Date().toISOString().slice(0, 10);
     const args = ["reconcile", "--upstream", upstream, "--from", firstDay, "--to", to, ...more];
-    const { code, out, err } = await cli(router.dataDir, ...args, "--json");
+    const { code, out, err } = await cliOf(router.dataDir)(...args, "--json");
     return { code, err, facts: out === "" ? undefined : JSON.parse(out) };
   }
 
@@ -94,7 +81,7 @@ describe.each(topologiesByDepth)("reconciliation (%s)", (topology) => {
   });
 
   test("the console has compared complete days by itself, and shows that in the CLI and to operators only", async () => {
-    const last = () => cli(router.dataDir, "reconcile", "--json");
+    const last = () => cliOf(router.dataDir)("reconcile", "--json");
     const comparisons = async () => JSON.parse((await last()).out).comparisons;
     await until(async () => (await comparisons()).length === 2, { timeoutMs: 60_000 });
     expect(await comparisons()).toMatchObject([
@@ -130,7 +117,7 @@ describe.each(topologiesByDepth)("reconciliation (%s)", (topology) => {
     const wrong = facts.models.filter((row: { differs: boolean }) => row.differs);
     expect(wrong).toMatchObject([{ model: MODEL, difference: "0.00001" }]);
     const range = ["--from", facts.from, "--to", facts.to];
-    const text = await cli(router.dataDir, "reconcile", "--upstream", "openrouter", ...range);
+    const text = await cliOf(router.dataDir)("reconcile", "--upstream", "openrouter", ...range);
     expect([text.code, text.err]).toEqual([1, ""]);
     expect(text.out).toMatch(/^The books differ from the statement of openrouter by 0\.00001 USD, /);
     expect(text.out).toMatch(/^sandbox\/chat +\S+ +\S+ +0\.00001 +yes$/m);

@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { until, warmStart } from "@gr/testing";
+import { testDatabase, until, warmStart } from "@gr/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { call, remainingCredits } from "./http.ts";
 import { type Router, startRouter, topologiesByDepth } from "./topology.ts";
@@ -122,7 +122,9 @@ describe("a start that fails", () => {
     const blocker = createServer((socket) => socket.resume()).listen(0, "127.0.0.1");
     await new Promise((resolve) => blocker.once("listening", resolve));
     const occupied = String((blocker.address() as { port: number }).port);
-    const base = { SIMULATOR_PORT: "0" };
+    // A PostgreSQL of its own for each start would only cost time.
+    const database = await testDatabase("router");
+    const base = { SIMULATOR_PORT: "0", DATABASE_URL: database.url };
     const outcomes = [
       { problem: { PORT: occupied }, says: /PORT/ },
       {
@@ -143,5 +145,6 @@ describe("a start that fails", () => {
     });
     await Promise.all(attempts);
     blocker.close();
+    await database.drop();
   });
 });

@@ -10,14 +10,8 @@ import { ModelKind, TextImportState } from "@gr/proto/catalog";
 import { GenerationKind, GenerationStatus } from "@gr/proto/media";
 import { freePort } from "@gr/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import {
-  type RouterUnderTest,
-  runMain,
-  runWith,
-  SECRET,
-  startRouter,
-  writeRuntimeFile,
-} from "./test/start-router.ts";
+import { runWith } from "./simulated.ts";
+import { type RouterUnderTest, runMain, SECRET, startRouter, writeRuntimeFile } from "./test/start-router.ts";
 
 let router: RouterUnderTest;
 let scratch: string;

@@ -3,7 +3,8 @@ import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { type RouterUnderTest, runWith, SECRET, startRouter } from "./test/start-router.ts";
+import { runWith } from "./simulated.ts";
+import { type RouterUnderTest, SECRET, startRouter } from "./test/start-router.ts";
 
 let router: RouterUnderTest;
 beforeAll(async () => {

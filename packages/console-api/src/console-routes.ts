@@ -175,14 +175,6 @@ const accountRoutes = routes({
     summary: "The same as CSV, oldest of the newest 100,000 lines last",
     query: z.object(ledgerFilter),
   },
-  readUsage: {
-    method: "GET",
-    path: "/console/api/accounts/:account/usage",
-    access: "viewer",
-    summary: "Requests and spend, summed",
-    query: usage.usageQuery,
-    answer: usage.usageAnswer,
-  },
   readActivity: {
     method: "GET",
     path: "/console/api/accounts/:account/activity",

@@ -4,7 +4,7 @@ import type { DescService } from "@bufbuild/protobuf";
 import type { FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
 import type { z } from "zod";
-import type { Schema } from "./database/sql-files.ts";
+import type { Schema } from "./database/migration-files.ts";
 import type { MountPoint } from "./http/forward-request.ts";
 import type { RestApi } from "./http/rest-api.ts";
 import type { Timer } from "./process/clock.ts";

@@ -3,8 +3,8 @@
 import { Gauge, type Registry } from "prom-client";
 import type { z } from "zod";
 import { migrate, pendingFiles } from "./database/migrate.ts";
+import type { Schema } from "./database/migration-files.ts";
 import { connectPostgres, type Pool } from "./database/postgres.ts";
-import { type Schema, searchPathOf } from "./database/sql-files.ts";
 import type { Module } from "./module.ts";
 import type { Timer } from "./process/clock.ts";
 import {
@@ -41,13 +41,7 @@ export async function openPool(
 ): Promise<Pool> {
   const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize } = config;
   const { name } = schema;
-  const pool = await connectPostgres({
-    url,
-    poolSize,
-    schema: name,
-    searchPath: await searchPathOf(schema),
-    log,
-  });
+  const pool = await connectPostgres({ url, poolSize, schema: name, log });
   if (metrics !== undefined) countConnections(metrics, name, pool);
   return pool;
 }

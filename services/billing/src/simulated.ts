@@ -5,6 +5,7 @@ export { ChainConnection, type ChainOptions } from "./chain/chain-connection.ts"
 export { type ChainOperation, runsOf } from "./chain/chain-operation.ts";
 export { CLAIM_COLUMNS, KEPT_ANSWER_COLUMNS } from "./chain/claim-store.ts";
 export { encodeSteps } from "./chain/encode-steps.ts";
+export type { StateRow } from "./chain/state-store.ts";
 export { STEP_COLUMNS } from "./chain/step-columns.ts";
 export { readStep, type StepRow } from "./chain/step-row.ts";
 export { prepareForFlushes, type RowTypes, writeFlush } from "./chain/step-store.ts";

@@ -21,7 +21,6 @@ import type { PaymentStore } from "./payments/payment-store.ts";
 import type { SettlePayments } from "./payments/settle-payment.ts";
 import type { Stripe } from "./payments/stripe.ts";
 import type { People } from "./people/people.ts";
-import type { ModelKinds } from "./requests/model-kinds.ts";
 import type { Challenges } from "./sign-in/challenges.ts";
 import type { Issuer } from "./sign-in/issuer.ts";
 import type { PasskeyStore } from "./sign-in/passkey-store.ts";
@@ -53,7 +52,6 @@ export interface ConsoleDeps {
   readonly catalog: ServiceClient<typeof CatalogService>;
   readonly catalogOperator: ServiceClient<typeof CatalogOperatorService>;
   readonly routeHealth: ServiceClient<typeof RouteHealthService>;
-  readonly modelKinds: ModelKinds;
   readonly signIns: SignInStore;
   readonly challenges: Challenges;
   /** Undefined if people sign in here only. */

@@ -29,7 +29,6 @@ import { createPaymentStore } from "./payments/payment-store.ts";
 import { createSettlePayments } from "./payments/settle-payment.ts";
 import { createStripe } from "./payments/stripe.ts";
 import { createPeople } from "./people/people.ts";
-import { createModelKinds } from "./requests/model-kinds.ts";
 import { consoleRest } from "./rest.ts";
 import { consoleRpc } from "./rpc.ts";
 import { createChallenges } from "./sign-in/challenges.ts";
@@ -125,7 +124,6 @@ export const consoleModule = defineModule({
       catalog,
       catalogOperator: dial("catalog", CatalogOperatorService),
       routeHealth: dial("catalog", RouteHealthService),
-      modelKinds: createModelKinds(catalog, clock),
       signIns,
       challenges: createChallenges(signIns, config.CONSOLE_URL),
       issuer,

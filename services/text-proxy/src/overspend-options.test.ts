@@ -1,15 +1,16 @@
-// A key with a limit of 1 USD and a stream with every option that adds bytes to its events. The delivered value is at
+// A key with a limit and a stream with every option that adds bytes to its events. The delivered value is at
 // most the limit and one slice, and the charge is at most the limit.
 import type { ServerResponse } from "node:http";
 import { chargeOf } from "@gr/money";
 import { until } from "@gr/testing";
+import { byDepth } from "@gr/testing/depth";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { principal } from "./test/front-door.ts";
 import { idOf, type Rig, startRig } from "./test/rig.ts";
 import { ScriptedUpstream, startStream } from "./test/scripted-upstream.ts";
 
-/** 1 USD. */
-const CAP = 10_000n;
+/** 0.25 and 1 USD. The smallest is six slices, so the hold grows several times. */
+const CAP = byDepth({ quick: 2_500n, deep: 10_000n });
 /** Price of long/chat for one output token. */
 const TOKEN_PICO = 75_000_000n;
 const SLICE_TOKENS = 512n;

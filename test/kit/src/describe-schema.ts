@@ -3,8 +3,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import pg from "pg";
 
-const HEADER =
-  "-- Schema after all migrations; functions are in sql/. A test writes it from pg_catalog with UPDATE_SCHEMA=1.";
+const HEADER = "-- Schema after all migrations. A test writes it from pg_catalog with UPDATE_SCHEMA=1.";
 /** Tables of the migration runner. */
 const NOT_OURS = "'schema_migration', 'schema_functions'";
 
@@ -57,9 +56,7 @@ const QUERIES = [
 ];
 
 /**
- * Describes types, tables with columns, defaults and constraints, indexes, views and triggers of one schema. Of
- * functions, those of
- * triggers only: the others are readable files.
+ * Describes types, tables with columns, defaults and constraints, indexes, views and triggers of one schema.
  * @param url of a database where the service's migrations have been applied.
  */
 export async function describeSchema(url: string, schema: string): Promise<string> {

@@ -1,9 +1,10 @@
 // Statements own the answers of the simulated PostgreSQL. Each statement of billing has one function here that reads or writes the same
 // rows as its text. An unknown text fails. `replay.test.ts` compares each answer with PostgreSQL.
+import type { StateRow } from "@gr/billing/simulated";
 import type { Database } from "./database.ts";
 import type { Ending } from "./postgres.ts";
 import type { Session } from "./session.ts";
-import { claimKey, isSound, rowsOf, type TableState, type TableStep } from "./step-tables.ts";
+import { claimKey, isSound, rowsOf, type TableStep } from "./step-tables.ts";
 import type { Batch } from "./writer-watch.ts";
 
 export interface Reply {
@@ -321,7 +322,7 @@ function inOrder({ id: one }: { readonly id: string }, { id: other }: { readonly
   return one.slice(-2) + one < other.slice(-2) + other ? -1 : 1;
 }
 
-function stateOf(values: readonly unknown[]): TableState {
+function stateOf(values: readonly unknown[]): StateRow {
   const [, id, seq, at, credited, adjusted, debited, held, suspended, freeDay, freeUsed, ...others] = values;
   const [holds, carriedAt] = others;
   return {

@@ -1,6 +1,12 @@
 // Step tables own the rows of the ledger in the simulated PostgreSQL: steps, claims, answers, copies of states, reports of payments. They keep
 // the unique keys and the checks of the real tables. A transaction with steps is invisible until it ends.
-import { CLAIM_COLUMNS, KEPT_ANSWER_COLUMNS, STEP_COLUMNS, type StepRow } from "@gr/billing/simulated";
+import {
+  CLAIM_COLUMNS,
+  KEPT_ANSWER_COLUMNS,
+  STEP_COLUMNS,
+  type StateRow,
+  type StepRow,
+} from "@gr/billing/simulated";
 import { readRows } from "./row-bytes.ts";
 
 export interface TableStep extends StepRow {
@@ -22,22 +28,6 @@ export interface TableAnswer {
   readonly kept_at: bigint;
   readonly content_type: string;
   readonly body: Buffer;
-}
-
-/** Row of `account_state`, without its budgets. */
-export interface TableState {
-  readonly account_id: string;
-  readonly seq: bigint;
-  readonly at: bigint;
-  readonly credited: bigint;
-  readonly adjusted: bigint;
-  readonly debited: bigint;
-  readonly held: bigint;
-  readonly suspended: boolean;
-  readonly free_day: bigint;
-  readonly free_used: number;
-  readonly open_holds: string;
-  readonly carried_at: bigint;
 }
 
 export interface TableReport {
@@ -70,7 +60,7 @@ export class StepTables {
   /** Owners by account and key, in order. */
   readonly claims = new Map<string, TableClaim[]>();
   readonly answers = new Map<string, TableAnswer>();
-  readonly states = new Map<string, TableState>();
+  readonly states = new Map<string, StateRow>();
   /** By account and number. */
   readonly budgetStates = new Map<string, Map<number, { readonly seq: bigint; readonly content: string }>>();
   readonly reports = new Map<string, TableReport>();

@@ -18,7 +18,8 @@ import { defineModule, implement, type RunningProcess, startProcess } from "@gr/
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { z } from "zod";
 import { diffOf } from "../output/catalog-diff.ts";
-import { runWith, SECRET, writeRuntimeFile } from "../test/start-router.ts";
+import { runWith } from "../simulated.ts";
+import { SECRET, writeRuntimeFile } from "../test/start-router.ts";
 
 type Model = MessageInitShape<typeof ModelSchema>;
 

@@ -1,6 +1,7 @@
 // Commands on closed routes: an operator sees the closings of both services, and reopens a route at the service that has it.
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
-import { type RouterUnderTest, runWith, SECRET, startRouter } from "../test/start-router.ts";
+import { runWith } from "../simulated.ts";
+import { type RouterUnderTest, SECRET, startRouter } from "../test/start-router.ts";
 
 const ACCOUNT = "0190c0de-0000-7000-8000-00000000000a";
 const REOPENS = "2027-01-01T00:15:00.000Z";

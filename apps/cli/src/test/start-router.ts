@@ -9,16 +9,10 @@ import { fileURLToPath } from "node:url";
 import { keysModule } from "@gr/keys";
 import { type Environment, type Module, startProcess } from "@gr/runtime";
 import { testDatabase } from "@gr/testing";
-import { runCli } from "../run-cli.ts";
+import { type CliOutcome, runWith } from "../simulated.ts";
 import { createFakePeers, type FakePeers } from "./fake-peers.ts";
 
 export const SECRET = "internal-secret-of-the-cli-tests-0123456789";
-
-export interface CliOutcome {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
 
 export interface RouterUnderTest {
   readonly peers: FakePeers;
@@ -94,21 +88,6 @@ export async function writeRuntimeFile(dataDir: string, rpcUrl: string, secret: 
     internal_auth_secret: secret,
   };
   await writeFile(join(dataDir, "runtime.json"), JSON.stringify(content), { mode: 0o600 });
-}
-
-export async function runWith(env: Environment, ...args: string[]): Promise<CliOutcome> {
-  let out = "";
-  let err = "";
-  const code = await runCli(args, {
-    env,
-    stdout: (text) => {
-      out += text;
-    },
-    stderr: (text) => {
-      err += text;
-    },
-  });
-  return { code, out, err };
 }
 
 const MAIN = fileURLToPath(new URL("../main.ts", import.meta.url));

@@ -1,5 +1,4 @@
 // Guarantees of migrations on a real database: each runs once, whole or not at all, and is never edited afterwards.
-// Functions equal their files.
 import { randomUUID } from "node:crypto";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,7 +7,6 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { createLogger } from "../process/logger.ts";
 import { migrate, pendingFiles } from "./migrate.ts";
 import { connectPostgres, inTransaction, type Pool } from "./postgres.ts";
-import { searchPathOf } from "./sql-files.ts";
 
 describe("migrate", () => {
   let schema: string;
@@ -17,29 +15,17 @@ describe("migrate", () => {
   const pools: Pool[] = [];
 
   const files = () => ({ name: schema, migrations: directory });
-  /** Connects as the version with the current files does. */
   const connect = async () => {
     const pool = await connectPostgres({
       url: process.env["TEST_POSTGRES_URL"] ?? "",
       poolSize: 3,
       schema,
-      searchPath: await searchPathOf(files()),
       log: createLogger("silent", "test"),
     });
     pools.push(pool);
     return pool;
   };
   const file = (name: string, sql: string) => writeFile(join(directory, name), sql);
-  const functionFile = (name: string, sql: string) => writeFile(join(root, "sql", name), sql);
-  /** Functions of all versions. */
-  const functions = async (pool: Pool) => {
-    const { rows } = await pool.query<{ name: string }>(
-      `SELECT proname || '(' || pg_get_function_arguments(oid) || ')' AS name FROM pg_proc
-        WHERE starts_with(pronamespace::regnamespace::text, $1) ORDER BY 1`,
-      [schema],
-    );
-    return rows.map(({ name }) => name);
-  };
   const tables = async (pool: Pool) => {
     const { rows } = await pool.query<{ name: string }>(
       `SELECT table_name AS name FROM information_schema.tables
@@ -54,18 +40,11 @@ describe("migrate", () => {
     root = await mkdtemp(join(tmpdir(), "migrations-"));
     directory = join(root, "migrations");
     await mkdir(directory);
-    await mkdir(join(root, "sql"));
     await file("0001-one.sql", "CREATE TABLE one (id int8 PRIMARY KEY); INSERT INTO one VALUES (1);");
     await file("0002-two.sql", "CREATE TABLE two (id int8 REFERENCES one);");
   });
   afterEach(async () => {
-    await pools[0]?.query(
-      `DO $$ DECLARE place text; BEGIN
-         FOR place IN SELECT nspname FROM pg_namespace WHERE starts_with(nspname, '${schema}') LOOP
-           EXECUTE format('DROP SCHEMA %I CASCADE', place);
-         END LOOP;
-       END $$`,
-    );
+    await pools[0]?.query(`DROP SCHEMA ${schema} CASCADE`);
     await Promise.all(pools.splice(0).map((pool) => pool.end()));
     await rm(root, { recursive: true });
   });
@@ -162,104 +141,6 @@ describe("migrate", () => {
     expect(await tables(pool)).toEqual([]);
     await file("0003-broken.sql", "CREATE TABLE three (id int8);");
     expect(await migrate(pool, files())).toHaveLength(3);
-  });
-
-  describe("functions", () => {
-    const one = (body: string) => `CREATE FUNCTION one() RETURNS int8 LANGUAGE sql RETURN ${body};`;
-    const two = "CREATE FUNCTION two(more int8) RETURNS int8 LANGUAGE sql RETURN one() + more;";
-    const ask = async (pool: Pool, call: string) =>
-      (await pool.query(`SELECT ${call} AS answer`)).rows[0]?.answer;
-    /** Returns the version with the current files, migrated. */
-    const version = async (name: string, sql: string) => {
-      await functionFile(name, sql);
-      const pool = await connect();
-      await migrate(pool, files());
-      return pool;
-    };
-
-    beforeEach(async () => {
-      await functionFile("a-one.sql", one("1"));
-      await functionFile("b-two.sql", two);
-    });
-
-    test("are made after the migrations, in order, once", async () => {
-      const pool = await connect();
-      await functionFile("README.md", "no function");
-      expect(await migrate(pool, files())).toEqual([
-        "0001-one.sql",
-        "0002-two.sql",
-        "a-one.sql",
-        "b-two.sql",
-      ]);
-      expect(await migrate(pool, files())).toEqual([]);
-      expect(await ask(pool, "two(2)")).toBe(3n);
-    });
-
-    test("are those of the version that asks, side by side and after a way back", async () => {
-      const old = await version("a-one.sql", one("1"));
-      const young = await version("a-one.sql", one("10"));
-      expect(await ask(old, "two(2)")).toBe(3n);
-      expect(await ask(young, "two(2)")).toBe(12n);
-      await functionFile("a-one.sql", one("1"));
-      expect(await pendingFiles(old, files())).toEqual([]);
-      const again = await version("a-one.sql", one("1"));
-      expect(await ask(again, "two(2)")).toBe(3n);
-      expect(await ask(young, "two(2)")).toBe(12n);
-    });
-
-    test("of two versions before stay, and no more", async () => {
-      await version("b-two.sql", two);
-      for (const type of ["int4", "int2", "float8"]) {
-        await version("b-two.sql", two.replace("more int8", `more ${type}`));
-      }
-      const pool = await connect();
-      const kept = ["two(more double precision)", "two(more integer)", "two(more smallint)"];
-      expect(await functions(pool)).toEqual(["one()", "one()", "one()", ...kept]);
-      await file("0003-three.sql", "-- contract: 0002-two.sql\nALTER TABLE one RENAME TO first;");
-      await migrate(pool, files());
-      expect(await functions(pool)).toEqual(["one()", "one()", kept[0], kept[2]]);
-    });
-
-    test("that stood among the tables, as they once did, go like any others", async () => {
-      const pool = await version("b-two.sql", two);
-      const digest = "an early one";
-      await pool.query(
-        `CREATE FUNCTION ${schema}.early(spot ${schema}.one) RETURNS int8 LANGUAGE sql RETURN 1`,
-      );
-      await pool.query("INSERT INTO schema_functions (digest, functions) VALUES ($1, '{early(one)}')", [
-        digest,
-      ]);
-      for (const type of ["int4", "int2", "float8"]) {
-        await version("b-two.sql", two.replace("more int8", `more ${type}`));
-      }
-      expect((await functions(pool)).filter((name) => name.startsWith("early"))).toEqual([]);
-    });
-
-    test("that a migration made stay, whatever becomes of the files", async () => {
-      await file(
-        "0003-three.sql",
-        `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
-         CREATE TRIGGER no_delete BEFORE DELETE ON one EXECUTE FUNCTION refuse();`,
-      );
-      await version("b-two.sql", two);
-      const pool = await version("b-two.sql", two.replaceAll("int8", "int4"));
-      expect(await functions(pool)).toContain("refuse()");
-    });
-
-    test("that fail leave the old ones, and no migration behind", async () => {
-      const pool = await version("b-two.sql", two);
-      await file("0003-three.sql", "CREATE TABLE three (id int8);");
-      await functionFile("b-two.sql", two.replace("one()", "nobody()"));
-      await expect(migrate(pool, files())).rejects.toThrow("nobody");
-      expect(await tables(pool)).toEqual(["one", "two"]);
-      expect(await ask(pool, "two(2)")).toBe(3n);
-    });
-
-    test("are made by one of two processes that start together", async () => {
-      const [first, second] = await Promise.all([connect(), connect()]);
-      const applied = await Promise.all([migrate(first, files()), migrate(second, files())]);
-      expect(applied.flat()).toHaveLength(4);
-    });
   });
 
   test("services in one database do not wait for or see each other", async () => {

@@ -11,8 +11,6 @@ export interface PostgresOptions {
   readonly poolSize: number;
   /** The service's schema; its tables are found without a prefix, and no other tables are. */
   readonly schema: string;
-  /** Further schemas for the look-up of names; absent: the schema alone. */
-  readonly searchPath?: readonly string[];
   readonly log: Logger;
   /** Longest time of a query before its connection is dropped; a value other than 35 s is for tests only. */
   readonly answerTimeoutMs?: number;
@@ -44,7 +42,7 @@ export async function connectPostgres(options: PostgresOptions): Promise<Pool> {
     query_timeout: options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS,
     verify: refuseReadOnly,
     application_name: `generation-router ${options.schema}`,
-    options: `-c search_path=${(options.searchPath ?? [options.schema]).join(",")} -c timezone=UTC ${TIMEOUTS}`,
+    options: `-c search_path=${options.schema} -c timezone=UTC ${TIMEOUTS}`,
     types: {
       getTypeParser: ((oid: number, format?: "text" | "binary") =>
         oid === INT8_OID

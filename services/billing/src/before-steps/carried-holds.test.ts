@@ -1,5 +1,5 @@
 // Holds and deposits at the carry: kept amounts, booked costs, leases, claims and reports count as before.
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import type { Id } from "@gr/ledger";
 import { OutcomeCode } from "@gr/proto/billing";
 import { connectPostgres, createLogger, type Pool } from "@gr/runtime";
@@ -8,18 +8,11 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { createStepLedger, type StepLedger } from "../step-ledger/step-ledger.ts";
 import { carry, type EarlierDatabase, earlierDatabase } from "../test/earlier/earlier-database-store.ts";
 import { EarlierLedger } from "../test/earlier/earlier-ledger-store.ts";
+import { NOTHING, placeOf, TAG } from "../test/earlier/earlier-operations.ts";
 import type { Operation } from "../writer/operation.ts";
 
 const log = createLogger("silent", "test");
-const SERVICE = "text-proxy";
-const TAG = {
-  ...{ service: SERVICE, provider: "openrouter", upstreamModel: "upstream/chat" },
-  ...{ model: "sandbox/chat", priceVersion: "v1" },
-};
-const NOTHING = {
-  ...{ accountId: null, spenderId: null, credits: 0n, most: null, cost: null, deadlineAt: null },
-  ...{ tag: null, attempt: null, billedBy: null, claim: null },
-};
+const SERVICE = TAG.service;
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
@@ -56,17 +49,17 @@ beforeAll(async () => {
     revision: 0n,
   } as const;
   await ledger.putSpender({ ...fields, id: spenderId, accountId, createdAt: at(-9 * HOUR) });
-  await ledger.post(placeOf(charged, now - 8 * HOUR, HOUR), at(-8 * HOUR));
+  await ledger.post(placeAt(now - 8 * HOUR, charged, HOUR), at(-8 * HOUR));
   await ledger.post({ ...NOTHING, kind: "capture", holdId: charged, credits: 7n, cost: 8n }, at(-7 * HOUR));
-  await ledger.post(placeOf(freed, now - 6 * HOUR, HOUR), at(-6 * HOUR));
+  await ledger.post(placeAt(now - 6 * HOUR, freed, HOUR), at(-6 * HOUR));
   await ledger.keep(freed, { body: Buffer.from("seen"), credits: 5n, cost: 6n });
   await ledger.post({ ...NOTHING, kind: "release", holdId: freed, cost: 0n }, at(-6 * HOUR));
   // Its deadline has passed, and a resolver has it for ten more minutes.
-  await ledger.post(placeOf(leased, now - 2 * HOUR, HOUR), at(-2 * HOUR));
+  await ledger.post(placeAt(now - 2 * HOUR, leased, HOUR), at(-2 * HOUR));
   expect(await ledger.lease(SERVICE, at(0), at(10 * MINUTE))).toEqual([leased]);
-  await ledger.post(placeOf(kept, now - MINUTE, HOUR), at(-MINUTE));
+  await ledger.post(placeAt(now - MINUTE, kept, HOUR), at(-MINUTE));
   await ledger.keep(kept, { body: Buffer.from("the answer"), credits: 5n, cost: 6n });
-  await ledger.post(placeOf(attempted, now - MINUTE, HOUR), at(-MINUTE));
+  await ledger.post(placeAt(now - MINUTE, attempted, HOUR), at(-MINUTE));
   const second = { ...TAG, provider: "second" };
   const deadlineAt = BigInt(now + HOUR);
   await ledger.post(
@@ -91,29 +84,13 @@ function startChain(): StepLedger {
   return createStepLedger({ pool, clock, freeLimit: null, log, events });
 }
 
-function placeOf(holdId: Id, now: number, forMs: number, content = "content"): Operation {
-  const claim = { key: digest(holdId), fingerprint: digest(content) };
-  const deadlineAt = BigInt(now + forMs);
-  return {
-    ...NOTHING,
-    kind: "place",
-    holdId,
-    accountId,
-    spenderId,
-    credits: 20n,
-    deadlineAt,
-    tag: TAG,
-    claim,
-  };
-}
-
-function digest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
+function placeAt(now: number, holdId: Id, forMs: number, content = "content"): Operation {
+  return placeOf({ accountId, spenderId, holdId, deadlineAt: now + forMs, content });
 }
 
 /** A new request with the Idempotency-Key of this hold. */
 async function repeat(holdId: Id, content = "content") {
-  const operation = placeOf(holdId, clock.now(), HOUR, content);
+  const operation = placeAt(clock.now(), holdId, HOUR, content);
   const [answer] = await chain.writer.post([{ ...operation, holdId: randomUUID() }]);
   return answer;
 }

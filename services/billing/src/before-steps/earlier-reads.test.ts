@@ -1,6 +1,6 @@
 // Reads across the carry: pages of entries, of holds and of the text log continue in the tables before the chain; expired answers are
 // deleted there; and a forged carry is a difference.
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import type { Id } from "@gr/ledger";
 import { connectPostgres, createLogger, type Pool } from "@gr/runtime";
 import { ManualClock } from "@gr/testing";
@@ -11,6 +11,7 @@ import { createReadActivity } from "../activity/read-activity.ts";
 import { createStepLedger, type StepLedger } from "../step-ledger/step-ledger.ts";
 import { carry, type EarlierDatabase, earlierDatabase } from "../test/earlier/earlier-database-store.ts";
 import { EarlierLedger } from "../test/earlier/earlier-ledger-store.ts";
+import { NOTHING, placeOf } from "../test/earlier/earlier-operations.ts";
 import {
   addText,
   followedRows,
@@ -24,14 +25,6 @@ import { createTextLogStore, type TextLogStore } from "../text-log/text-log-stor
 import type { Operation } from "../writer/operation.ts";
 
 const log = createLogger("silent", "test");
-const TAG = {
-  ...{ service: "text-proxy", provider: "openrouter", upstreamModel: "upstream/chat" },
-  ...{ model: "sandbox/chat", priceVersion: "v1" },
-};
-const NOTHING = {
-  ...{ accountId: null, spenderId: null, credits: 0n, most: null, cost: null, deadlineAt: null },
-  ...{ tag: null, attempt: null, billedBy: null, claim: null },
-};
 const MINUTE = 60_000;
 const DAY = 1_440 * MINUTE;
 const HOLDS = 4;
@@ -68,7 +61,7 @@ beforeAll(async () => {
   } as const;
   await ledger.putSpender({ ...fields, id: spenderId, accountId, createdAt: at(0) });
   for (const [index, holdId] of holdIds.entries())
-    await ledger.post(placeOf(holdId, at(index + 1)), at(index + 1));
+    await ledger.post(placeAt(at(index + 1), holdId), at(index + 1));
   const [first = "", second = "", third = ""] = holdIds;
   await ledger.keep(first, { body: Buffer.from("the answer"), credits: 7n, cost: 8n });
   await ledger.post({ ...NOTHING, kind: "capture", holdId: first, credits: 7n, cost: 8n }, at(6));
@@ -88,7 +81,7 @@ beforeAll(async () => {
   };
   chain = createStepLedger({ pool, clock, freeLimit: null, log, events });
   texts = createTextLogStore(pool, chain.reader);
-  await chain.writer.post([placeOf(laterId, new Date(clock.now()))]);
+  await chain.writer.post([placeAt(new Date(clock.now()), laterId)]);
   await chain.writer.post([
     { ...NOTHING, kind: "capture", holdId: laterId, accountId, credits: 11n, cost: 12n },
   ]);
@@ -100,24 +93,8 @@ afterAll(async () => {
   await database?.drop();
 });
 
-function placeOf(holdId: Id, at: Date): Operation {
-  const claim = { key: digest(holdId), fingerprint: digest("content") };
-  const deadlineAt = BigInt(at.getTime() + 100 * MINUTE);
-  return {
-    ...NOTHING,
-    kind: "place",
-    holdId,
-    accountId,
-    spenderId,
-    credits: 20n,
-    deadlineAt,
-    tag: TAG,
-    claim,
-  };
-}
-
-function digest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
+function placeAt(at: Date, holdId: Id): Operation {
+  return placeOf({ accountId, spenderId, holdId, deadlineAt: at.getTime() + 100 * MINUTE });
 }
 
 const ENTRIES = {

@@ -11,6 +11,7 @@ import {
   earlierDatabase,
 } from "../test/earlier/earlier-database-store.ts";
 import { EarlierLedger } from "../test/earlier/earlier-ledger-store.ts";
+import { NOTHING, TAG } from "../test/earlier/earlier-operations.ts";
 import {
   addOldClaim,
   breakHeld,
@@ -26,15 +27,7 @@ const KEY = {
   createdAt: new Date(),
   parentId: null,
 };
-const TAG = {
-  ...{ service: "text-proxy", provider: "openrouter", upstreamModel: "upstream/chat" },
-  ...{ model: "sandbox/chat", priceVersion: "v1" },
-};
 const PATIENCE = { timeoutMs: 60_000 };
-const NOTHING = {
-  ...{ accountId: null, spenderId: null, credits: 0n, most: null, cost: null, deadlineAt: null },
-  ...{ tag: null, attempt: null, billedBy: null, claim: null },
-};
 
 let database: EarlierDatabase;
 let ledger: EarlierLedger;

@@ -1,5 +1,5 @@
 // Cached account owns the copy of one account in the memory of a writer, between two of its flushes. It is never ahead of the
-// table: `noteStep` and `forget` run for steps that are stored.
+// table: `noteStep` and `keepInCache` run for steps that are stored.
 import { type Account, apply, type Id, newAccount, type Step } from "@gr/ledger";
 import { LRUCache } from "lru-cache";
 import type { ClaimRow } from "./claim-store.ts";
@@ -50,9 +50,13 @@ export function newCachedAccount(id: Id): CachedAccount {
 
 const NEVER: Confirmation = { stopwatch: Number.NEGATIVE_INFINITY, clock: 0 };
 
-/** Puts accounts into the cache with their present size. */
+/**
+ * Puts accounts into the cache with their present size, after their steps are stored. Deletes the oldest ended holds and
+ * claims above the share of each.
+ */
 export function keepInCache(cache: AccountCache, accounts: Iterable<CachedAccount>): void {
   for (const cached of accounts) {
+    forget(cached, cache.size);
     cache.delete(cached.account.id);
     cache.set(cached.account.id, cached);
   }
@@ -92,8 +96,8 @@ export function noteStep({ account, changed }: CachedAccount, step: Step): void 
   if (defined !== undefined) changed.add(defined);
 }
 
-/** Deletes the oldest ended holds and claims above the account's share. @param accounts number of accounts in memory */
-export function forget({ account, claims }: CachedAccount, accounts: number): void {
+/** @param accounts number of accounts in memory */
+function forget({ account, claims }: CachedAccount, accounts: number): void {
   const share = Math.max(LEAST_ENDED, Math.min(MOST_ENDED, Math.floor(ENDED_OF_ALL / Math.max(accounts, 1))));
   shorten(account.ended, share);
   shorten(claims, share);

@@ -18,7 +18,6 @@ import {
   type AccountCache,
   type CachedAccount,
   type Confirmation,
-  forget,
   keepInCache,
   newAccountCache,
 } from "./cached-account.ts";
@@ -146,7 +145,6 @@ export class ChainConnection {
       open = open.filter((work) => !final.has(work));
     }
     const accounts = Array.from(works.values(), ({ cached }) => cached);
-    for (const cached of accounts) forget(cached, this.#cache.size);
     keepInCache(this.#cache, accounts);
     for (const cached of accounts) {
       if (isStateDue(cached, stepsBetweenStates)) this.#due.set(cached.account.id, cached);

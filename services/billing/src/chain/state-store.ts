@@ -33,7 +33,8 @@ const STORE_BUDGETS = `INSERT INTO budget_state AS known (bucket, account_id, se
   ON CONFLICT (bucket, account_id, budget) DO UPDATE SET seq = excluded.seq, content = excluded.content
   WHERE known.seq < excluded.seq`;
 
-interface StateRow {
+/** Row of `account_state`. */
+export interface StateRow {
   readonly account_id: string;
   readonly seq: bigint;
   readonly at: bigint;
@@ -46,6 +47,9 @@ interface StateRow {
   readonly free_used: number;
   readonly open_holds: string;
   readonly carried_at: bigint;
+}
+
+interface StateWithBudgets extends StateRow {
   readonly budgets: string[];
 }
 
@@ -135,7 +139,7 @@ async function jumpToStates(client: PoolClient, accounts: ReadonlyMap<Id, Cached
 async function readStates(client: PoolClient, accountIds: readonly Id[]): Promise<CachedAccount[]> {
   const buckets = accountIds.map(bucketOf);
   const values = [[...new Set(buckets)], buckets, accountIds];
-  const { rows } = await client.query<StateRow>({ name: "states", text: STATES, values });
+  const { rows } = await client.query<StateWithBudgets>({ name: "states", text: STATES, values });
   return rows.map(readState);
 }
 
@@ -187,7 +191,7 @@ function valuesOf(account: Account, bucket: number): unknown[] {
   ];
 }
 
-function readState(row: StateRow): CachedAccount {
+function readState(row: StateWithBudgets): CachedAccount {
   const cached = newCachedAccount(row.account_id);
   const { account } = cached;
   account.seq = Number(row.seq);

@@ -7,7 +7,6 @@ import { AccountWork } from "../chain/account-work.ts";
 import {
   type AccountCache,
   type CachedAccount,
-  forget,
   keepInCache,
   newAccountCache,
 } from "../chain/cached-account.ts";
@@ -82,7 +81,6 @@ export class AccountReader {
           ),
         );
       }
-      for (const cached of accounts.values()) forget(cached, this.#cache.size);
       keepInCache(this.#cache, accounts.values());
       return results;
     } catch (error) {

@@ -130,7 +130,9 @@ describe("a deletion", () => {
 test("a full account saves no more, also within one call, and others are not affected", async () => {
   const [full, other] = [newOwner(), newOwner()];
   const large = { prompt: new Uint8Array(MEGABYTE - 1_000) };
-  const texts = [textOf(full, large), textOf(full, large), textOf(full, large), textOf(other)];
+  // In the order of their times: of three, the last one has no room.
+  const at = (ms: number) => textOf(full, { ...large, beganAt: BigInt(THURSDAY + ms) });
+  const texts = [at(1), at(2), at(3), textOf(other)];
   expect(await ledger.savedTexts.saveTexts({ texts })).toMatchObject({ refused: 1 });
   await expectCounted(full, 2n);
   await expectCounted(other, 1n);

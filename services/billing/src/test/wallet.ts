@@ -112,7 +112,7 @@ export function place(
 }
 
 /** The claim of an Idempotency-Key on a request, as clients compute it. */
-export function claimOf(key: string, content = "content"): ClaimInit {
+export function claimOf(key: string, content = "content") {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   return { key: digest(key), fingerprint: digest(content) };
 }

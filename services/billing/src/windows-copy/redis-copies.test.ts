@@ -149,10 +149,14 @@ test.each(["freeze", "cut"] as const)(
   "%s: copies are dropped, and later ones are written again",
   async (outage) => {
     const copies = await newCopies(300);
-    await store(copies, copyAt(1));
+    await until(() => {
+      copies.send(copyAt(1), true);
+      return counts.written > 0;
+    }, PATIENCE);
     line[outage]();
+    const { dropped } = counts;
     copies.send(copyAt(2), true);
-    await until(() => counts.dropped > 0, PATIENCE);
+    await until(() => counts.dropped > dropped, PATIENCE);
     expect(await copies.readUsedUp()).toEqual([]);
     line.mend();
     await until(async () => {

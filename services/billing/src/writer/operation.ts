@@ -1,4 +1,4 @@
-// One operation on one hold, as billing thinks of it. The fields are those of the SQL function `post`.
+// One operation on one hold, as callers post it. The ledger of steps and the tables before it have the same fields.
 import type { Credits, PicoUsd } from "@gr/money";
 
 /** "abandon" is a release that gives up on finding out what the upstream did; "next" begins the next attempt. */

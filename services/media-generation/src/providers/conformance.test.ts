@@ -106,7 +106,7 @@ const wrong: [string, ProviderUnderTest["create"]][] = [
     "polls on after the job has failed",
     but(({ poll }) => ({
       poll: (operation, signal) =>
-        poll(operation, signal).catch(() => ({ state: "pending", operation, pollAfterMs: 1 })),
+        poll(operation, signal).catch(() => ({ state: "pending", operation, pollAfterMs: 5_000 })),
     })),
   ],
   [

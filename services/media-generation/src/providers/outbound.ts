@@ -231,7 +231,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
       await readEvents(chunks, events, { owner, signal, admit: admitLarge });
       return { status, header, bytes: Buffer.alloc(0), json: () => undefined };
     }
-    const bytes = await collect(chunks, signal);
+    const bytes = await collect(chunks, signal, Number(header("content-length") ?? LARGE_BYTES));
     if (bytes.length <= LARGE_BYTES) return { status, header, bytes, json: () => parseJson(bytes) };
     const value = await parseLong(bytes, new URL(outgoing.url).host, signal);
     return { status, header, bytes, json: () => value };
@@ -262,8 +262,13 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
     }
   }
 
-  async function collect(chunks: AsyncIterable<Buffer>, signal: AbortSignal): Promise<Buffer> {
-    const arriving = new ArrivingBytes(LARGE_BYTES);
+  /** @param announced bytes of the answer. A status answer is polled often, and V8 collects all garbage for each 64 MB of room. */
+  async function collect(
+    chunks: AsyncIterable<Buffer>,
+    signal: AbortSignal,
+    announced = LARGE_BYTES,
+  ): Promise<Buffer> {
+    const arriving = new ArrivingBytes(Math.min(announced, LARGE_BYTES));
     let large = false;
     for await (const chunk of chunks) {
       arriving.push(chunk);

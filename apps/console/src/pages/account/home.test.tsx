@@ -3,6 +3,7 @@
 import { afterEach, expect, test } from "@jest/globals";
 import { screen, within } from "@testing-library/react";
 import { ACCOUNT, closeApp, openApp, routerFor } from "../../test/open-app.tsx";
+import { IMAGE } from "../../test/sample-models.ts";
 
 const OF_ACCOUNT = `/console/api/accounts/${ACCOUNT}`;
 const FAILED_TEXT = "0192f0c1-0000-7000-8000-0000000000a2";
@@ -17,13 +18,27 @@ const failedText = {
   ...{ attempts: [], provider: "acme", price_version: "1", data: [], progress: null },
 };
 
+const figuresOf = (spend: string) => ({
+  ...{ spend, requests: 3, errors: 0, input_tokens: 0, output_tokens: 0 },
+  ...{ latency: null, first_token: null },
+});
+const DAYS = ["2026-11-01T00:00:00.000Z", "2026-11-02T00:00:00.000Z"];
+function activityOf(spend: string) {
+  return {
+    ...{ bucket: "day", from: DAYS[0], to: "2026-11-03T00:00:00.000Z", buckets: DAYS },
+    ...{ total: figuresOf(spend), totals: [] },
+    groups: [{ group: IMAGE.id, label: IMAGE.id, ...figuresOf(spend) }],
+    data: [{ begins_at: DAYS[0], group: IMAGE.id, ...figuresOf(spend) }],
+  };
+}
+
 let alerts: object[] = [];
 let keys: object[] = [];
 afterEach(() => {
   [alerts, keys] = [[], []];
 });
 
-function homeRouter(held = "0.0000", daysLeft: number | null = null) {
+function homeRouter(held = "0.0000", daysLeft: number | null = null, spend = "0.0000") {
   return routerFor()
     .on(`GET ${OF_ACCOUNT}/home`, () => ({
       ...{ balance: "12.3456", held, deposited: "20.0000", days_left: daysLeft },
@@ -31,10 +46,8 @@ function homeRouter(held = "0.0000", daysLeft: number | null = null) {
       first_steps: { has_deposit: true, has_key: true, has_request: true },
       open_alerts: alerts,
     }))
-    .on(`GET ${OF_ACCOUNT}/usage`, () => ({
-      ...{ from: "2026-11-01", to: "2026-11-27", data: [], is_cut: false },
-      total: { requests: 0, spend: "0.0000" },
-    }))
+    .on(`GET ${OF_ACCOUNT}/activity`, () => activityOf(spend))
+    .on("GET /v1/models", () => ({ data: [IMAGE] }))
     .on(`GET ${OF_ACCOUNT}/requests`, () => ({ data: [failedText], next: null }))
     .on(`GET ${OF_ACCOUNT}/keys`, () => ({ data: keys, next: null }));
 }
@@ -55,6 +68,20 @@ test("held credit stands at the balance, and a far end of the balance has no cou
   const held = await screen.findByText("$0.5040 held by running requests");
   expect(held.parentElement?.textContent).toContain("Lasts longer than a year");
   expect(document.body.textContent).not.toContain("699993");
+});
+
+test("spend per day is a chart by model, and days without spend have words instead", async () => {
+  homeRouter("0.0000", null, "2.0500");
+  openApp(`/accounts/${ACCOUNT}`);
+  const chart = within(await screen.findByRole("list", { name: "Spend per day" }));
+  expect(chart.getAllByRole("listitem")).toHaveLength(DAYS.length);
+  const day = chart.getByRole("link", { name: /: \$2\.05$/ });
+  expect(day.getAttribute("href")).toContain("from=2026-11-01");
+  await within(screen.getByRole("list", { name: "Colours of: Spend per day" })).findByText(IMAGE.name);
+  closeApp();
+  homeRouter();
+  openApp(`/accounts/${ACCOUNT}`);
+  await screen.findByText("No spend in the last 30 days");
 });
 
 const alert = (id: string, kind: string, text: string, key_id: string | null = null) => {

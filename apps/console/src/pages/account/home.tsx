@@ -10,6 +10,7 @@ import { barColor } from "../../parts/figures/budget-share.ts";
 import { moneyText } from "../../parts/figures/figure-text.ts";
 import { Balance, Money, Time } from "../../parts/figures/figures.tsx";
 import { Loaded } from "../../parts/lists/loaded.tsx";
+import { useModelNames } from "../../parts/lists/names-of.ts";
 import { Empty } from "../../parts/lists/page-states.tsx";
 import { RequestCost } from "../../parts/lists/request-cost.tsx";
 import { RequestStatus } from "../../parts/lists/request-status.tsx";
@@ -17,7 +18,8 @@ import { summaryOf } from "../../parts/lists/request-summary.ts";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
 import { Thumbnail } from "../../parts/media/thumbnail.tsx";
 import { useAccount } from "../../session.ts";
-import { SpendChart } from "../money/spend-chart.tsx";
+import { UsageChart } from "../usage/usage-chart.tsx";
+import { groupsOf } from "../usage/usage-series.ts";
 import { Attention, Section } from "./attention.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { limitedKeys, usedPercent, useLimitedKeys } from "./limited-keys.ts";
@@ -27,6 +29,7 @@ const FIRST_STEPS_MS = 3_000;
 const USUAL_MS = 30_000;
 const LATEST = 6;
 const BUDGETS = 5;
+const SPEND_CHART = 220;
 
 export function Home() {
   const { account_id: account } = useAccount();
@@ -125,10 +128,11 @@ function Figure(props: { name: string; note?: ReactNode; action?: ReactNode; chi
 }
 
 function SpendOfMonth({ account }: { account: string }) {
-  const query = { group_by: "model", per_day: "true" } as const;
-  const usage = useQuery({
-    queryKey: ["usage", account, query],
-    queryFn: ({ signal }) => call("readUsage", { path: { account }, query, signal }),
+  const models = useModelNames();
+  const query = { bucket: "day", group_by: "model" } as const;
+  const activity = useQuery({
+    queryKey: ["activity", account, query],
+    queryFn: ({ signal }) => call("readActivity", { path: { account }, query, signal }),
     refetchInterval: USUAL_MS,
   });
   const link = (
@@ -141,12 +145,19 @@ function SpendOfMonth({ account }: { account: string }) {
   );
   return (
     <Section title="Spend per day, by model" link={link}>
-      <Loaded of={usage}>
+      <Loaded of={activity}>
         {(data) =>
-          data.data.length === 0 ? (
+          Number(data.total.spend) === 0 ? (
             <Empty title="No spend in the last 30 days">Requests appear here by day and model.</Empty>
           ) : (
-            <SpendChart usage={data} />
+            <UsageChart
+              activity={data}
+              groups={groupsOf(data, "model", models.nameOf)}
+              groupBy="model"
+              metric="spend"
+              search={{}}
+              height={SPEND_CHART}
+            />
           )
         }
       </Loaded>

@@ -1,6 +1,6 @@
 // Continued history owns one random history that the tables before the chain begin and that both ledgers continue: the same steps with
 // the same ids, at the same times.
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import type { DepositStatus, Id } from "@gr/ledger";
 import { ServiceError } from "@gr/proto";
 import { OutcomeCode } from "@gr/proto/billing";
@@ -10,8 +10,9 @@ import type { Operation } from "../../writer/operation.ts";
 import type { Posted } from "../../writer/posted.ts";
 import { ACCOUNTS, type HistoryOperation, OWNERS, type SpenderFields, type Step } from "../history-steps.ts";
 import { THURSDAY } from "../start-billing.ts";
-import { providerOf, upstreamModelOf } from "../wallet.ts";
+import { claimOf, providerOf, upstreamModelOf } from "../wallet.ts";
 import type { EarlierLedger, EarlierOutcome } from "./earlier-ledger-store.ts";
+import { NOTHING } from "./earlier-operations.ts";
 
 const LEASE_MS = 60_000;
 const HOLD_MS = 600_000;
@@ -265,10 +266,7 @@ export class ContinuedHistory {
     switch (one.kind) {
       case "place": {
         const [accountId, spenderId] = [this.#account(one.account), this.#spenders[one.spender]?.id ?? null];
-        const claim = one.claim && {
-          key: digest(`${one.claim.key}`),
-          fingerprint: digest(`${one.claim.content}`),
-        };
+        const claim = one.claim && claimOf(`${one.claim.key}`, `${one.claim.content}`);
         const tag = tagOf(one.provider, upstreamModelOf(1), this.#service);
         const size = { credits: one.credits, most: one.most ?? null };
         return { ...onHold, accountId, spenderId, ...size, deadlineAt, tag, claim: claim ?? null };
@@ -331,17 +329,8 @@ function fieldsFrom(spender: Spender | undefined): SpenderFields {
   };
 }
 
-const NOTHING: Omit<Operation, "kind" | "holdId"> = {
-  ...{ accountId: null, spenderId: null, credits: 0n, most: null, cost: null, deadlineAt: null },
-  ...{ tag: null, attempt: null, billedBy: null, claim: null },
-};
-
 function tagOf(provider: string, upstreamModel: string, service: string) {
   return { service, provider, upstreamModel, model: "sandbox/chat", priceVersion: "v1" };
-}
-
-function digest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
 }
 
 async function each<Answer>(

@@ -1,6 +1,6 @@
 // Earlier database owns a database of the version before the chain of steps: the migrations before the carry, and the functions of that
 // version, which are stored beside this file.
-import { cp, mkdtemp, readdir, rm } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connectPostgres, createLogger, migrate, type Pool } from "@gr/runtime";
@@ -10,10 +10,10 @@ import { billingSchema } from "../migrated-database.ts";
 const log = createLogger("silent", "test");
 /** The first migration that the version before does not have. */
 const CARRY = "0014";
+const FUNCTIONS = join(import.meta.dirname, "sql");
 
 export interface EarlierDatabase {
   readonly url: string;
-  /** Names are looked up as the version before does. */
   readonly pool: Pool;
   drop(): Promise<void>;
 }
@@ -24,17 +24,17 @@ export async function earlierDatabase(
   prepare: (pool: Pool) => Promise<void> = async () => undefined,
 ): Promise<EarlierDatabase> {
   const database = await testDatabase(`billing before steps ${name}`, async (url) => {
-    const pool = await connectPostgres({ url, poolSize: 2, schema: billingSchema.name, log });
+    const pool = await poolOf(url);
     await asVersionBefore((schema) => migrate(pool, schema));
+    for (const file of (await readdir(FUNCTIONS)).sort())
+      await pool.query(await readFile(join(FUNCTIONS, file), "utf8"));
+    await prepare(pool);
     await pool.end();
-    const filling = await poolOf(url);
-    await prepare(filling);
-    await filling.end();
   });
   return await opened(database);
 }
 
-/** Works with the files of the version before. */
+/** Works with the migrations of the version before. */
 export async function asVersionBefore<Result>(
   work: (schema: { readonly name: string; readonly migrations: string }) => Promise<Result>,
 ): Promise<Result> {
@@ -44,7 +44,6 @@ export async function asVersionBefore<Result>(
     for (const file of await readdir(billingSchema.migrations)) {
       if (file < CARRY) await cp(join(billingSchema.migrations, file), join(migrations, file));
     }
-    await cp(join(import.meta.dirname, "sql"), join(folder, "sql"), { recursive: true });
     return await work({ name: billingSchema.name, migrations });
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -53,7 +52,7 @@ export async function asVersionBefore<Result>(
 
 /** Applies the later migrations. */
 export async function carry(url: string): Promise<void> {
-  const pool = await connectPostgres({ url, poolSize: 2, schema: billingSchema.name, log });
+  const pool = await poolOf(url);
   try {
     await migrate(pool, billingSchema);
   } finally {
@@ -74,11 +73,5 @@ async function opened({ url, drop }: TestDatabase): Promise<EarlierDatabase> {
 }
 
 async function poolOf(url: string): Promise<Pool> {
-  const plain = await connectPostgres({ url, poolSize: 1, schema: billingSchema.name, log });
-  const { rows } = await plain.query<{ place: string }>(
-    "SELECT nspname AS place FROM pg_namespace WHERE nspname LIKE 'billing\\_fn\\_%'",
-  );
-  await plain.end();
-  const searchPath = [...rows.map(({ place }) => place), billingSchema.name];
-  return await connectPostgres({ url, poolSize: 4, schema: billingSchema.name, searchPath, log });
+  return await connectPostgres({ url, poolSize: 4, schema: billingSchema.name, log });
 }
