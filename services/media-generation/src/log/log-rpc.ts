@@ -9,7 +9,7 @@ import {
   type SumGenerationsRequest,
 } from "@gr/proto/media";
 import type { KindFilter } from "@gr/request-record";
-import { parseRequest } from "@gr/runtime";
+import { FairGate, parseRequest } from "@gr/runtime";
 import { z } from "zod";
 import { messageOf } from "./log-message.ts";
 import { idField, MOST, nameField } from "./log-query.ts";
@@ -59,7 +59,18 @@ export interface LogCallsDeps extends RemovalDeps, ReadLogDeps {
   readonly generationLog: LogStore;
 }
 
+/** A sum reads all rows of its filter, so sums wait for each other, and an account has one at a time. */
+const sumGate = () =>
+  new FairGate({
+    places: 2,
+    perOwner: 1,
+    waitingPerOwner: Number.POSITIVE_INFINITY,
+    waiting: Number.POSITIVE_INFINITY,
+    name: "sums of the log",
+  });
+
 export function logCalls(deps: LogCallsDeps) {
+  const gate = sumGate();
   return {
     async findGeneration(request: FindGenerationRequest) {
       const { account_id: accountId, id } = entryOf(request);
@@ -79,12 +90,14 @@ export function logCalls(deps: LogCallsDeps) {
     },
     async sumGenerations({ filter: wanted, barsFrom, barMs }: SumGenerationsRequest) {
       const { owner, filter } = readFilter(wanted ?? create(ListGenerationsRequestSchema));
-      if (barMs === 0n) return sumLog(deps, owner, filter, undefined);
+      const sum = (bars: Parameters<typeof sumLog>[3]) =>
+        gate.run({ owner: owner.accountId }, () => sumLog(deps, owner, filter, bars));
+      if (barMs === 0n) return sum(undefined);
       const { bars_from: from, bar_ms: widthMs } = parseRequest(barFields, {
         bars_from: barsFrom,
         bar_ms: barMs,
       });
-      return sumLog(deps, owner, filter, { from, widthMs });
+      return sum({ from, widthMs });
     },
   };
 }
