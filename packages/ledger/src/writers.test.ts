@@ -15,11 +15,11 @@ import { NaiveLedger } from "./test/naive-ledger.ts";
 import { randomLedger } from "./test/random-operations.ts";
 import { StepChecker } from "./test/step-checker.ts";
 
+/** `WRITER_HISTORIES=100000 npm run test:deep -- packages/ledger/src/writers` plays more. */
+const ALL_HISTORIES = Number(process.env["WRITER_HISTORIES"] ?? byDepth({ quick: 300, deep: 20_000 }));
+const HISTORIES = Math.min(ALL_HISTORIES, 5_000);
 /** Histories are cut into slices, each with a seed of its own. */
-const { SLICES, HISTORIES } = byDepth({
-  quick: { SLICES: 1, HISTORIES: 300 },
-  deep: { SLICES: 20, HISTORIES: 5_000 },
-});
+const SLICES = Math.ceil(ALL_HISTORIES / HISTORIES);
 const WRITERS = 3;
 const PATIENCE_MS = 1_800_000;
 

@@ -2,6 +2,7 @@
 // The bytes of an account are counted in the statement that changes its entries, so the bound of an account costs no sum.
 // No client waits for a write, and no money depends on it, so its commit does not wait for the disk.
 import type { Pool } from "@gr/runtime";
+import { bucketOf } from "../chain/bucket.ts";
 import { literal, quoted } from "../text-log/array-literal.ts";
 import type { Days } from "../text-log/text-log-store.ts";
 
@@ -46,7 +47,7 @@ export interface SavedTextStore {
   /** @returns the number of entries that a full account refused */
   save(texts: readonly SavedText[]): Promise<number>;
   find(filter: SavedTextFilter & { readonly id: string }): Promise<SavedText | undefined>;
-  /** @returns the number of deleted entries */
+  /** Of a single request no entry is stored afterwards, either. @returns the number of deleted entries */
   remove(filter: SavedTextFilter): Promise<bigint>;
   /** Deletes entries after their retention. */
   removeOld(now: Date, stopping: AbortSignal): Promise<void>;
@@ -62,7 +63,7 @@ const DAYS = "least($1::integer, coalesce(own.days, $2::integer))";
 
 /** Adds the rows of a common table to the sums; the order of accounts keeps two statements from waiting for each other. */
 const count = (rows: string, sign: "" | "-") => `INSERT INTO saved_text_use AS u (account_id, entries, bytes)
-  SELECT account_id, ${sign}count(*), ${sign}sum(stored_bytes) FROM ${rows} GROUP BY account_id ORDER BY account_id
+  SELECT account_id, ${sign}count(*) FILTER (WHERE stored_bytes > 0), ${sign}sum(stored_bytes) FROM ${rows} GROUP BY account_id ORDER BY account_id
   ON CONFLICT (account_id) DO UPDATE SET entries = u.entries + excluded.entries, bytes = u.bytes + excluded.bytes`;
 
 const SAVE = `WITH unhurried AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)), entry AS (
@@ -85,12 +86,32 @@ const COLUMNS = "account_id, id, spender_id, began_at, prompt, answer, prompt_by
 const REMOVE = `WITH gone AS (
     DELETE FROM saved_text WHERE (account_id, id) IN (
       SELECT account_id, id FROM saved_text WHERE account_id = $1 AND ($2::uuid IS NULL OR spender_id = $2)
-        AND ($3::uuid IS NULL OR id = $3) ORDER BY account_id, id LIMIT ${SLICE} FOR UPDATE SKIP LOCKED)
+        AND stored_bytes > 0 ORDER BY account_id, id LIMIT ${SLICE} FOR UPDATE SKIP LOCKED)
     RETURNING account_id, stored_bytes
   ), counted AS (${count("gone", "-")}) SELECT count(*) AS removed FROM gone`;
 
+/**
+ * Leaves an empty row for a request without an entry: it may still run, and its entry may still arrive. Only requests with a hold have
+ * one, so requests bound their number; the retention deletes them.
+ */
+const BLOCK = `WITH request AS (
+    SELECT account_id, id, at FROM step WHERE bucket = $1 AND account_id = $2 AND id = $3 AND kind = 2
+  ), blocked AS (
+    INSERT INTO saved_text (account_id, id, spender_id, began_at, prompt_bytes, answer_bytes, stored_bytes)
+    SELECT account_id, id, coalesce($4::uuid, account_id), to_timestamp(at / 1000.0), 0, 0, 0 FROM request ON CONFLICT (account_id, id) DO NOTHING
+  ) INSERT INTO saved_text_use (account_id, entries, bytes) SELECT account_id, 0, 0 FROM request ON CONFLICT (account_id) DO NOTHING`;
+
+/** The empty row stays, because a repeated call may bring the entry again. */
+const REMOVE_ONE = `WITH gone AS (
+    SELECT account_id, id, stored_bytes FROM saved_text
+     WHERE account_id = $1 AND id = $3 AND ($2::uuid IS NULL OR spender_id = $2) AND stored_bytes > 0 FOR UPDATE
+  ), emptied AS (
+    UPDATE saved_text t SET prompt = NULL, answer = NULL, prompt_bytes = 0, answer_bytes = 0, stored_bytes = 0
+      FROM gone WHERE t.account_id = gone.account_id AND t.id = gone.id
+  ), counted AS (${count("gone", "-")}) SELECT count(*) AS removed FROM gone`;
+
 const REMOVE_OLD = `WITH term AS (
-    SELECT u.account_id, ${DAYS} AS days FROM saved_text_use u LEFT JOIN text_retention own USING (account_id) WHERE u.entries > 0
+    SELECT u.account_id, ${DAYS} AS days FROM saved_text_use u LEFT JOIN text_retention own USING (account_id)
   ), gone AS (
     DELETE FROM saved_text WHERE ctid = ANY (ARRAY(
       SELECT old.ctid FROM term, LATERAL (
@@ -133,12 +154,17 @@ export function createSavedTextStore(
       return rows[0]?.refused ?? 0;
     },
     find: async ({ accountId, spenderId, id }) => {
-      const text = `SELECT ${COLUMNS} FROM saved_text WHERE account_id = $1 AND id = $2 AND ($3::uuid IS NULL OR spender_id = $3)`;
+      const text = `SELECT ${COLUMNS} FROM saved_text WHERE account_id = $1 AND id = $2 AND ($3::uuid IS NULL OR spender_id = $3) AND stored_bytes > 0`;
       const { rows } = await pool.query<Row>(text, [accountId, id, spenderId ?? null]);
       return rows[0] && textOf(rows[0]);
     },
-    remove: ({ accountId, spenderId, id }) =>
-      removeSlices(REMOVE, [accountId, spenderId ?? null, id ?? null]),
+    remove: async ({ accountId, spenderId = null, id }) => {
+      if (id === undefined) return removeSlices(REMOVE, [accountId, spenderId]);
+      await pool.query(BLOCK, [bucketOf(accountId), accountId, id, spenderId]);
+      return (
+        (await pool.query<{ removed: bigint }>(REMOVE_ONE, [accountId, spenderId, id])).rows[0]?.removed ?? 0n
+      );
+    },
     removeOld: async (now, stopping) => {
       await removeSlices(REMOVE_OLD, [days, logDays, now], stopping);
     },

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { until } from "@gr/testing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type BillingUnderTest, startBilling, startBillingOn, THURSDAY } from "../test/start-billing.ts";
-import { openWallet } from "../test/wallet.ts";
+import { openWallet, place, postOne } from "../test/wallet.ts";
 import { createSavedTextStore } from "./saved-text-store.ts";
 
 const DAY_MS = 86_400_000;
@@ -43,7 +43,7 @@ const useOf = ({ accountId }: Owner) => ledger.savedTexts.getSavedTextUse({ acco
 /** Bytes and entries of an account, summed anew. */
 async function summed({ accountId }: Owner) {
   const { rows } = await ledger.db.query(
-    "SELECT count(*) AS entries, coalesce(sum(stored_bytes), 0)::bigint AS bytes FROM saved_text WHERE account_id = $1",
+    "SELECT count(*) AS entries, coalesce(sum(stored_bytes), 0)::bigint AS bytes FROM saved_text WHERE account_id = $1 AND stored_bytes > 0",
     [accountId],
   );
   return rows[0];
@@ -113,6 +113,33 @@ describe("a deletion", () => {
     expect(await remove({})).toBe(1n);
     expect(await remove({})).toBe(0n);
     await expectCounted(owner, 0n);
+  });
+
+  test("of one request is final: no entry comes back, neither of a running request nor of a repeated call", async () => {
+    const wallet = await openWallet(ledger.inProcess, 100n);
+    const running = randomUUID();
+    await postOne(ledger.inProcess, place(wallet, 1n, { holdId: running }));
+    const late = textOf(wallet, { requestId: running });
+    const remove = async ({ requestId }: { requestId: string }) =>
+      (await ledger.savedTexts.deleteSavedTexts({ ...wallet, requestId })).deleted;
+    expect(await remove(late)).toBe(0n);
+    const repeated = textOf(wallet);
+    await ledger.savedTexts.saveTexts({ texts: [repeated] });
+    expect([await remove(repeated), await remove(repeated)]).toEqual([1n, 0n]);
+    await ledger.savedTexts.saveTexts({ texts: [late, repeated] });
+    expect([await find(wallet, running), await find(wallet, repeated.requestId)]).toEqual([
+      undefined,
+      undefined,
+    ]);
+    await expectCounted(wallet, 0n);
+    const terms = { days: 0, logDays: 0, mostBytes: 0n };
+    const later = new Date(ledger.clock.now() + DAY_MS);
+    await createSavedTextStore(ledger.db, terms).removeOld(later, new AbortController().signal);
+    const { rows } = await ledger.db.query("SELECT FROM saved_text WHERE account_id = $1", [
+      wallet.accountId,
+    ]);
+    expect(rows).toEqual([]);
+    await expectCounted(wallet, 0n);
   });
 
   test("removes more entries than one statement does", async () => {
@@ -207,13 +234,13 @@ describe("the retention", () => {
 });
 
 test.each([
-  [{ requestId: "x" }, "texts[0].request_id"],
-  [{ accountId: "x" }, "texts[0].account_id"],
-  [{ spenderId: "x" }, "texts[0].spender_id"],
-  [{ beganAt: 0n }, "texts[0].began_at"],
-  [{ prompt: new Uint8Array(MEGABYTE + 1) }, "texts[0].prompt"],
-  [{ answer: new Uint8Array(MEGABYTE + 1) }, "texts[0].answer"],
-])("an entry with %j is refused, and so are its neighbours", async (fields, param) => {
+  ["texts[0].request_id", { requestId: "x" }],
+  ["texts[0].account_id", { accountId: "x" }],
+  ["texts[0].spender_id", { spenderId: "x" }],
+  ["texts[0].began_at", { beganAt: 0n }],
+  ["texts[0].prompt", { prompt: new Uint8Array(MEGABYTE + 1) }],
+  ["texts[0].answer", { answer: new Uint8Array(MEGABYTE + 1) }],
+])("an entry with a wrong %s is refused, and so are its neighbours", async (param, fields) => {
   const owner = newOwner();
   const texts = [textOf(owner, fields), textOf(owner)];
   await expect(ledger.savedTexts.saveTexts({ texts })).rejects.toMatchObject({

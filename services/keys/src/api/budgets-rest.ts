@@ -7,7 +7,7 @@ import { type Credits, formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import { BudgetLevel } from "@gr/proto/billing";
 import { type Budget, BudgetState, type PutBudgetRequestSchema } from "@gr/proto/budgets";
-import { LONGEST_PAGE, pageFields, type RestRoute, restRoute } from "@gr/runtime";
+import { type FairGate, LONGEST_PAGE, loopTurns, pageFields, type RestRoute, restRoute } from "@gr/runtime";
 import { z } from "zod";
 import type { KeyDeps } from "../operations/key-deps.ts";
 import { spendPeriodOf } from "../operations/spender.ts";
@@ -97,8 +97,9 @@ const refusals = {
   401: { description: "Missing, invalid, expired or wrong kind of key" },
 };
 
-export function budgetRoutes(deps: KeyDeps): RestRoute[] {
-  return [createRoute(deps), listRoute(deps), changeRoute(deps)];
+/** @param gate of lists */
+export function budgetRoutes(deps: KeyDeps, gate: FairGate): RestRoute[] {
+  return [createRoute(deps), listRoute(deps, gate), changeRoute(deps)];
 }
 
 const createRoute = (deps: KeyDeps) =>
@@ -123,7 +124,7 @@ const createRoute = (deps: KeyDeps) =>
     },
   });
 
-const listRoute = ({ budgets }: KeyDeps) =>
+const listRoute = ({ budgets }: KeyDeps, gate: FairGate) =>
   restRoute({
     method: "GET",
     path: PATH,
@@ -139,8 +140,11 @@ const listRoute = ({ budgets }: KeyDeps) =>
     },
     handle: async ({ query: { limit = LONGEST_PAGE, after = "" }, caller: { accountId } }) => {
       const page = { accountId, limit, after, levels: Object.values(LEVELS) };
-      const { budgets: found, hasMore } = await budgets.listBudgets(page);
-      return { data: found.map(recordOf), ...(hasMore ? { has_more: true } : {}) };
+      return gate.run({ owner: accountId }, async () => {
+        const { budgets: found, hasMore } = await budgets.listBudgets(page);
+        const data = await loopTurns.step({ owner: accountId }, () => found.map(recordOf));
+        return { data, ...(hasMore ? { has_more: true } : {}) };
+      });
     },
   });
 

@@ -87,8 +87,9 @@ export const newKeyBody = (deps: Pick<KeyDeps, "clock">) =>
     .check(periodNeedsLimit("spend_limit_period", "spend_limit"));
 
 export function keysRest(deps: KeyDeps): RestApi {
-  const keys = [testRoute(deps), mintRoute(deps), listRoute(deps), deleteRoute(deps)];
-  return { routes: [...keys, ...budgetRoutes(deps)] };
+  const gate = listGate();
+  const keys = [testRoute(deps), mintRoute(deps), listRoute(deps, gate), deleteRoute(deps)];
+  return { routes: [...keys, ...budgetRoutes(deps, gate)] };
 }
 
 const testRoute = (deps: KeyDeps) =>
@@ -158,8 +159,8 @@ const mintRoute = (deps: KeyDeps) =>
   });
 
 /**
- * Limits lists of keys. Management keys have no rate limit, and a page may have 1,000 keys: lists wait for each other
- * instead.
+ * Limits lists of keys and of budgets. Management keys have no rate limit, and a page may have 1,000 entries: lists wait for
+ * each other instead.
  */
 const listGate = () =>
   new FairGate({
@@ -167,10 +168,10 @@ const listGate = () =>
     perOwner: 1,
     waitingPerOwner: Number.POSITIVE_INFINITY,
     waiting: Number.POSITIVE_INFINITY,
-    name: "lists of keys",
+    name: "lists of keys and budgets",
   });
 
-const listRoute = (deps: KeyDeps, gate = listGate()) =>
+const listRoute = (deps: KeyDeps, gate: FairGate) =>
   restRoute({
     method: "GET",
     path: "/v1/api-keys",

@@ -1,5 +1,7 @@
 // Guarantees of the answer of a stream. Text, thoughts and calls of tools are joined for each choice. A response is that of its
 // last event. An answer above the limit has its size alone.
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { MOST_SAVED_BYTES } from "@gr/clients";
 import { expect, test } from "@jest/globals";
 import type { TextApi } from "../request/text-request.ts";
@@ -14,6 +16,9 @@ function answerOf(api: TextApi, ...blocks: readonly Buffer[]) {
   const { body, bytes } = answer.whole();
   return { answer: body && JSON.parse(Buffer.from(body).toString()), bytes };
 }
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
 
 const delta = (fields: object, index = 0) => ({ id: "x", choices: [{ index, delta: fields }] });
 
@@ -77,4 +82,22 @@ test.each(["chat", "responses"] as const)("an answer of %s above the limit has i
   const { answer, bytes } = answerOf(api, ...blocks);
   expect(answer).toBeUndefined();
   expect(bytes).toBeGreaterThan(MOST_SAVED_BYTES);
+});
+
+test("a text in very small pieces has a few times its bytes in memory", () => {
+  const pieces = Array.from({ length: 2_000 }, (_, index) =>
+    delta({ content: String.fromCharCode(97 + (index % 26)) }),
+  );
+  const block = events(...pieces);
+  const heapBytes = () => {
+    collectGarbage();
+    return process.memoryUsage().heapUsed;
+  };
+  const answer = new StreamAnswer("chat");
+  answer.add(block);
+  const before = heapBytes();
+  for (let count = 1; count < 200; count += 1) answer.add(block);
+  expect(heapBytes() - before).toBeLessThan(4 * MOST_SAVED_BYTES);
+  const { body } = answer.whole();
+  expect(JSON.parse(Buffer.from(body ?? []).toString()).choices[0].message.content).toHaveLength(400_000);
 });

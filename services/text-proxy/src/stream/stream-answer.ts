@@ -26,17 +26,39 @@ const MOST_PARTS = 128;
 /** Parts of a message that arrive in pieces. */
 const TEXTS = ["content", "refusal", "reasoning", "reasoning_content"] as const;
 
+/** Pieces of a text are joined in groups: a string of a million pieces has 30 times the bytes of its text. */
+const MOST_PIECES = 256;
+
+class JoinedText {
+  readonly #groups: string[] = [];
+  #pieces: string[] = [];
+
+  add(piece: string): void {
+    this.#pieces.push(piece);
+    if (this.#pieces.length === MOST_PIECES) this.#join();
+  }
+
+  toJSON(): string {
+    this.#join();
+    return this.#groups.join("");
+  }
+
+  #join(): void {
+    this.#groups.push(this.#pieces.join(""));
+    this.#pieces = [];
+  }
+}
+
 interface ToolCall {
   id?: unknown;
   type: unknown;
-  function: { name: unknown; arguments: string };
+  function: { name: unknown; readonly arguments: JoinedText };
 }
 
 interface Choice {
   readonly index: number;
-  readonly message: { role: string; content: string | null; tool_calls?: ToolCall[] } & Record<
-    string,
-    unknown
+  readonly message: { role: string; content: JoinedText | null; tool_calls?: ToolCall[] } & Partial<
+    Record<(typeof TEXTS)[number], JoinedText | null>
   >;
   finish_reason: unknown;
 }
@@ -52,7 +74,7 @@ export class StreamAnswer {
   #head: JsonObject = {};
   readonly #choices: Choice[] = [];
   /** Text of a response without its last event. */
-  #text = "";
+  #text: JoinedText | undefined;
   /** The response of the last event. */
   #response: JsonObject | undefined;
 
@@ -82,7 +104,7 @@ export class StreamAnswer {
       if (this.#choices.length === 0) return undefined;
       return { ...this.#head, object: "chat.completion", choices: this.#choices };
     }
-    if (this.#text === "") return undefined;
+    if (this.#text === undefined) return undefined;
     const content = [{ type: "output_text", text: this.#text }];
     return { ...this.#head, output: [{ type: "message", role: "assistant", content }] };
   }
@@ -111,7 +133,7 @@ export class StreamAnswer {
     if (this.#bytes <= MOST_SAVED_BYTES) return;
     this.#isTooLong = true;
     this.#choices.length = 0;
-    this.#text = "";
+    this.#text = undefined;
     this.#response = undefined;
   }
 
@@ -135,7 +157,8 @@ export class StreamAnswer {
     for (const name of TEXTS) {
       const more = delta[name];
       if (typeof more !== "string" || more === "") continue;
-      choice.message[name] = `${choice.message[name] ?? ""}${more}`;
+      choice.message[name] ??= new JoinedText();
+      choice.message[name].add(more);
       this.#grow(Buffer.byteLength(more));
     }
     for (const call of Array.isArray(delta["tool_calls"]) ? delta["tool_calls"] : []) {
@@ -157,13 +180,17 @@ export class StreamAnswer {
     const calls = message.tool_calls;
     const at = Number(index ?? calls.length);
     if (!(at >= 0 && at <= calls.length && at < MOST_PARTS)) return;
-    const call = calls[at] ?? { id, type: type ?? "function", function: { name: "", arguments: "" } };
+    const call = calls[at] ?? {
+      id,
+      type: type ?? "function",
+      function: { name: "", arguments: new JoinedText() },
+    };
     calls[at] = call;
     if (!isObject(named)) return;
     if (named["name"] != null) call.function.name = named["name"];
     const more = named["arguments"];
     if (typeof more !== "string") return;
-    call.function.arguments += more;
+    call.function.arguments.add(more);
     this.#grow(Buffer.byteLength(more));
   }
 
@@ -174,8 +201,9 @@ export class StreamAnswer {
       if (type === "response.completed" || type === "response.incomplete" || type === "response.failed") {
         this.#response = response;
       }
-    } else if (type === "response.output_text.delta" && typeof delta === "string") {
-      this.#text += delta;
+    } else if (type === "response.output_text.delta" && typeof delta === "string" && delta !== "") {
+      this.#text ??= new JoinedText();
+      this.#text.add(delta);
       this.#grow(Buffer.byteLength(delta));
     }
   }
