@@ -11,7 +11,7 @@ import type { ConsoleDeps } from "../../console-deps.ts";
 import { accountOf, type ConsoleCall, type Handlers } from "../../door/console-call.ts";
 import { DAY_MS, startOfDay } from "../../requests/days.ts";
 import { invalidAfter, pageLimit } from "../../requests/pages.ts";
-import { MOST_SUMMED, summarize } from "../../requests/request-summary.ts";
+import { barsOf, summarize } from "../../requests/request-summary.ts";
 import { spenderIdOf, spenderOf } from "../../requests/spenders.ts";
 import { recordAudit } from "../audit.ts";
 import { sendCsv } from "./csv.ts";
@@ -54,19 +54,18 @@ export function requestRoutes(deps: ConsoleDeps): RequestRoutes {
     },
     summarizeRequests: async (call) => {
       const filter = await filterOf(accountOf(call), call.query);
-      const found: Generation[] = [];
-      let isCut = false;
-      for await (const page of pagesOf(media, filter, MOST_SUMMED)) {
-        found.push(...page.generations);
-        isCut = page.hasMore;
-      }
       const { createdAfter: after, createdBefore: before } = filter;
       const now = clock.now();
-      return summarize(found, {
-        from: after === undefined ? undefined : Number(after) + 1,
-        to: before === undefined ? now : Math.min(now, Number(before) - 1),
-        isCut,
-      });
+      const to = before === undefined ? now : Math.min(now, Number(before) - 1);
+      const bars =
+        after === undefined
+          ? barsOf(numberOf((await media.sumGenerations({ filter })).oldestAt), to, false)
+          : barsOf(Number(after) + 1, to, true);
+      const { start, width } = bars;
+      return summarize(
+        bars,
+        await media.sumGenerations({ filter, barsFrom: BigInt(start), barMs: BigInt(width) }),
+      );
     },
     exportRequests: async (call) => {
       // Read before the answer begins, so that a bad filter is an error and not a broken file.
@@ -140,6 +139,8 @@ function cellsOf(generation: Generation, accountId: string): (string | number | 
     record.kind === "text" ? null : (record.request.prompt ?? null),
   ];
 }
+
+const numberOf = (value: bigint | undefined) => (value === undefined ? undefined : Number(value));
 
 /** Days are whole days in UTC; other values are moments. */
 function timesOf({ from, to }: Pick<Query, "from" | "to">) {
