@@ -12,7 +12,8 @@ const CREDITING = ["11", "12", "13", CARRY];
 const TOTALS = ["credited", "debited", "held"];
 
 /** @param {{ key?: string, previous?: string }} options @throws Error with one sentence if the statement is not sound */
-export async function checkStatement(file, { key, previous } = {}) {
+export async function checkStatement(file, options = {}) {
+  const { key, previous } = options;
   let before;
   for await (const line of previous === undefined ? [] : linesOf(previous)) before ??= headOf(line);
   let head;
@@ -69,11 +70,12 @@ class Month {
     this.#at = BigInt(at);
     const mayCharge = (kind === CAPTURE && charge <= -credits) || kind === CARRY;
     if (charge < 0n || (charge > 0n && !mayCharge)) throw new Error(`Step ${seq} charges more than a hold.`);
-    const isCredit = CREDITING.includes(kind);
-    const changes = [isCredit ? credits : 0n, charge, isCredit ? 0n : credits];
+    const [credit, change] = CREDITING.includes(kind) ? [credits, 0n] : [0n, credits];
+    const changes = [credit, charge, change];
     this.#addTotals(seq, changes, after);
-    for (let level = 11; level < 27; level += 4) this.#addWindow(seq, row.slice(level, level + 4), changes);
-    this.#sums.credited += isCredit ? credits : 0n;
+    for (let level = 11; level < 27; level += 4)
+      this.#addWindow(seq, row.slice(level, level + 4), charge, change);
+    this.#sums.credited += credit;
     this.#sums.charged += charge;
     this.#block.push(line);
     if (this.#block.length === BLOCK_STEPS) this.#endBlock();
@@ -89,15 +91,13 @@ class Month {
     this.#totals = totals;
   }
 
-  #addWindow(seq, totals, [, charge, change]) {
+  #addWindow(seq, totals, charge, change) {
     const [budget, window, used, held] = totals;
-    if (budget === null) return;
     const before = this.#windows.get(`${budget} ${window}`);
+    if (budget === null) return;
     const after = { used: BigInt(used), held: BigInt(held) };
-    if (
-      before !== undefined &&
-      (after.used !== before.used + charge || after.held !== before.held + change)
-    ) {
+    const isNext = after.used === before?.used + charge && after.held === before?.held + change;
+    if (before !== undefined && !isNext) {
       throw new Error(`Step ${seq} has another total of budget ${budget} than the steps up to it.`);
     }
     this.#windows.set(`${budget} ${window}`, after);
@@ -143,7 +143,6 @@ function headOf(line) {
   return { ...facts, firstSeq, lastSeq, lastAt, credited, debited, held, hash, signing };
 }
 
-/** Totals by budget and window at the end of the month. */
 function windowsOf({ content }) {
   const rows = JSON.parse(content).budgets.flatMap(({ budget, totals }) =>
     totals.map((each) => [budget, ...each]),

@@ -77,6 +77,29 @@ async function overRpc({ dataDir }: Router, { accountId }: LogOwner): Promise<As
   };
 }
 
+/** Sums of all entries of a log, in bars of a week, as the console reads them. */
+async function totals({ dataDir }: Router, { accountId }: LogOwner): Promise<string> {
+  const media = await serviceOf(dataDir, "media-generation", MediaGenerationService);
+  const rows: Row[] = [];
+  for (const log of LOGS) {
+    for (const { name, model = "", provider = "" } of FILTERS.filter(
+      ({ status: wanted }) => wanted === undefined,
+    )) {
+      const kind = log === "text" ? { kind: GenerationKind.TEXT } : {};
+      const filter = { accountId, model, provider, texts: log === "all", ...kind };
+      const bars = { barsFrom: BigInt(Date.now() - YEAR_MS), barMs: BigInt(YEAR_MS / 48) };
+      rows.push({
+        name: `${log}, ${name}`,
+        values: await timesOf(async () => {
+          const { sums } = await media.sumGenerations({ filter, ...bars });
+          return sums.reduce((sum, { requests }) => sum + Number(requests), 0);
+        }),
+      });
+    }
+  }
+  return table("The account, totals over RPC, ms", ["middle", "slowest"], rows);
+}
+
 /** Returns milliseconds: the middle and the slowest of some calls, after one that fills the caches. */
 async function timesOf(ask: () => Promise<number>): Promise<[middle: number, slowest: number]> {
   await ask();
@@ -122,6 +145,7 @@ try {
     const media = await places("media");
     const all = { media, text: await places("text"), all: media };
     process.stdout.write(await compare("One key, GET /v1/generations", overHttp(router), all));
+    process.stdout.write(await totals(router, owner));
     process.stdout.write(await compare("The account, over RPC", await overRpc(router, owner), all));
   } finally {
     await router.dispose();

@@ -16,8 +16,11 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 const PATIENCE_MS = 180_000;
 /** Folder for pictures of each screen, if a reader wants them. */
 const PICTURES = process.env["CONSOLE_PICTURES"];
-/** The size of a desk; the narrowest phones that are common. */
-const SIZES = { desk: { width: 1280, height: 860 }, phone: { width: 375, height: 812 } } as const;
+/** The size of a desk; the narrowest phones that are common. Pictures have the sizes of the design. */
+const SIZES =
+  PICTURES === undefined
+    ? { desk: { width: 1280, height: 860 }, phone: { width: 375, height: 812 } }
+    : { desk: { width: 1440, height: 900 }, phone: { width: 390, height: 844 } };
 const SCHEMES = ["light", "dark"] as const;
 
 /** Waits until colours have faded; endless animations continue. */
@@ -150,7 +153,7 @@ export class ConsoleInBrowser {
   async shoot(name: string): Promise<void> {
     if (PICTURES === undefined) return;
     await mkdir(PICTURES, { recursive: true });
-    const path = join(PICTURES, `${name.replaceAll(/[^a-z0-9]+/g, "-")}.png`);
+    const path = join(PICTURES, `${name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}.png`);
     await this.page.screenshot({ path, fullPage: true });
   }
 }

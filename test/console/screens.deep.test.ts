@@ -11,6 +11,8 @@ const LONG =
   "A lighthouse at dawn, seen from a small boat in high waves, with every window lit and gulls around the lamp";
 
 let at: ConsoleInBrowser;
+/** Text request with a saved prompt and answer. */
+let savedId: string;
 beforeAll(async () => {
   at = await ConsoleInBrowser.start();
   await (await at.people()).addOperator({ email: OPERATOR });
@@ -53,6 +55,17 @@ async function fill(): Promise<void> {
     expires_at: "2099-01-01T00:00:00Z",
   });
   await owner.post(`${account}/keys`, { name: "used up", spend_limit: "0" });
+  const { secret } = (await owner.post(`${account}/keys`, { name: "debugging", saves_texts: true })).body;
+  const messages = [
+    { role: "system", content: "Answer in one sentence." },
+    { role: "user", content: LONG },
+  ];
+  const saved = { key: secret, body: { model: "sandbox/chat", messages } };
+  const { status, headers } = await call(at.router, "POST", "/v1/compat/chat/completions", saved);
+  expect(status).toBe(200);
+  savedId = headers.get("x-request-id") ?? "";
+  const isSaved = async () => (await owner.get(`${account}/requests/${savedId}/text`)).body.text !== null;
+  await until(isSaved, { timeoutMs: 300_000 });
   await owner.post(`${account}/keys`, { name: "provisioning", kind: "management" });
   await owner.post(`${account}/invitations`, { email: "somebody.new@example.com", role: "developer" });
   await owner.post(`${account}/payments`, { amount: "25.00" });
@@ -123,7 +136,7 @@ describe("every look of", () => {
         "usage, hours by key": "usage?range=24h&group_by=key&metric=latency",
         "usage, nothing": "usage?provider=nothing",
         logs: "logs",
-        "logs, nothing": "logs?model=nothing",
+        "logs, nothing": "logs?model=nothing&provider=nothing&member=00000000-0000-4000-8000-000000000000",
         gallery: "logs?view=gallery",
         "playground, images": "playground?tab=image",
         "playground, edits": "playground?tab=edit",
@@ -149,6 +162,7 @@ describe("every look of", () => {
       "a running one": await requestsOf("status=running"),
       "a text": await requestsOf("kind=text&status=succeeded"),
       "a failed text": await requestsOf("kind=text&status=failed"),
+      "a text with a saved prompt": [{ id: savedId }],
     };
     for (const [name, [request]] of Object.entries(requests)) {
       expect([name, request]).toEqual([name, expect.anything()]);
@@ -179,13 +193,20 @@ describe("every look of", () => {
       await page.getByRole("dialog").waitFor();
       findings.push(...(await at.findings(`dialog, ${button} in ${part}`)));
     }
-    for (const choice of ["Edit", "Rotate", "Delete"]) {
+    for (const choice of ["Edit", "Rotate", "Delete saved prompts", "Delete"]) {
       await at.to("keys");
       await page.getByRole("button", { name: "Actions for used up" }).click();
-      await page.getByRole("menuitem", { name: choice }).click();
+      await page.getByRole("menuitem", { name: choice, exact: true }).click();
       await page.getByRole("dialog").waitFor();
       findings.push(...(await at.findings(`dialog, ${choice} a key`)));
     }
+    await at.to("team");
+    await page.getByRole("button", { name: "Settings" }).click();
+    await page
+      .getByRole("dialog")
+      .getByText(/^Keys save them/)
+      .waitFor();
+    findings.push(...(await at.findings("dialog, Settings of the account")));
     await page.setViewportSize({ width: 375, height: 812 });
     await at.to("");
     await page.getByRole("button", { name: "Menu" }).click();

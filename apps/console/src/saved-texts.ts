@@ -20,9 +20,10 @@ export function retentionText({ days }: Use): string {
   return `Each is deleted ${days === 1 ? "1 day" : `${days} days`} after its request, or when you delete it.`;
 }
 
-/** "12 requests, 1.4 MB of 256 MB" */
+/** "12 requests, 1.4 MB of 256 MB". A used room is never 0. */
 export function amountText({ entries, bytes, most_bytes: most }: Use): string {
-  const size = (bytes / MEGABYTE).toLocaleString("en-US", { maximumFractionDigits: 1 });
+  const tenths = bytes === 0 ? 0 : Math.max(1, Math.round((bytes * 10) / MEGABYTE));
+  const size = (tenths / 10).toLocaleString("en-US");
   const requests = `${entries.toLocaleString("en-US")} ${entries === 1 ? "request" : "requests"}`;
   return `${requests}, ${size} MB of ${Math.round(most / MEGABYTE).toLocaleString("en-US")} MB`;
 }

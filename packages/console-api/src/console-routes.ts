@@ -212,7 +212,7 @@ const accountRoutes = routes({
     method: "GET",
     path: "/console/api/accounts/:account/requests/summary",
     access: "viewer",
-    summary: "Sums and bars of the log by the same filters, of at most the newest 2,000 requests",
+    summary: "Sums and bars of all requests of the log by the same filters",
     query: requests.requestFilter,
     answer: requests.requestSummary,
   },

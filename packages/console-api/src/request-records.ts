@@ -62,8 +62,10 @@ export const requestSummary = z.object({
   succeeded: count,
   failed: count.describe("failed or blocked"),
   other: count.describe("running or cancelled"),
-  median_latency: z.number().nullable().describe("of the succeeded requests, milliseconds"),
-  is_cut: z.boolean().describe("there are older requests; these are the newest 2,000"),
+  median_latency: z
+    .number()
+    .nullable()
+    .describe("of the succeeded requests, milliseconds, within one percent"),
   bar_ms: count.describe("width of a bar, milliseconds"),
   bars: z
     .array(z.object({ at: time.describe("its begin"), succeeded: count, failed: count, other: count }))

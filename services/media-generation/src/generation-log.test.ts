@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { TextApi, TextLineSchema } from "@gr/proto/billing";
-import { MediaGenerationService } from "@gr/proto/media";
+import { GenerationStatus, MediaGenerationService } from "@gr/proto/media";
 import { SavedTextSchema } from "@gr/proto/saved-texts";
 import { createRemoteTransport, createServiceClient, systemClock } from "@gr/runtime";
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
@@ -400,6 +400,58 @@ describe("pages", () => {
     const ofKeys = await planOf(media.db, pageQuery({ accountId }, { keyIds: [keyId, "key-5"] }, before, 21));
     expect(ofKeys).toMatch(/Backward using generation_of_key/);
     expect(ofKeys).not.toContain("Seq Scan");
+  });
+
+  test("are summed over all pages: requests of each state, charges, latencies and the oldest", async () => {
+    const [key, other] = [randomUUID(), randomUUID()];
+    const begin = Date.UTC(2026, 3, 1);
+    const entries = [
+      [0, "succeeded"],
+      [59, "succeeded"],
+      [60, "failed"],
+      [61, "blocked"],
+      [120, "running"],
+    ] as const;
+    for (const [seconds, state] of entries) {
+      const createdAt = new Date(begin + seconds * 1_000).toISOString();
+      await insertEntry(media.db, caller.accountId, { id: randomUUID(), keyId: key, state, createdAt });
+    }
+    const createdAt = new Date(begin).toISOString();
+    await insertEntry(media.db, caller.accountId, { id: randomUUID(), keyId: other, createdAt });
+    await media.db.query(
+      "UPDATE generation SET charge_credits = 7, finished_at = created_at + interval '1 second' WHERE key_id = $1 AND state = 'succeeded'",
+      [key],
+    );
+    const transport = createRemoteTransport(media.rpcUrl(), INTERNAL_AUTH_SECRET, systemClock);
+    const client = createServiceClient(MediaGenerationService, "media-generation", transport);
+    const bars = { barsFrom: BigInt(begin), barMs: 60_000n };
+    const sum = async (fields: object) => {
+      const filter = { accountId: caller.accountId, ...fields };
+      const { sums, latencies } = await client.sumGenerations({ filter, ...bars });
+      const rows = sums.map((each) => [each.bar, each.status, each.requests, each.chargedCredits]);
+      return {
+        rows: new Set(rows.map(String)),
+        latencies: latencies.map(({ step, requests }) => [step, requests]),
+      };
+    };
+    const { SUCCEEDED, FAILED, BLOCKED, RUNNING } = GenerationStatus;
+    const all = [
+      [0, SUCCEEDED, 2, 14],
+      [1, FAILED, 1, 0],
+      [1, BLOCKED, 1, 0],
+      [2, RUNNING, 1, 0],
+    ];
+    const found = await sum({ keyId: key, texts: true });
+    expect(found.rows).toEqual(new Set(all.map(String)));
+    expect(found.latencies).toEqual([[Math.floor(Math.log(1_000) / Math.log(1.01)), 2n]]);
+    expect((await sum({ keyId: key, status: FAILED })).rows).toEqual(new Set([String([1, FAILED, 1, 0])]));
+    expect((await sum({ keyIds: [key, other] })).rows).toEqual(
+      new Set([[0, SUCCEEDED, 3, 14], ...all.slice(1)].map(String)),
+    );
+    const oldest = async (fields: object) =>
+      (await client.sumGenerations({ filter: { accountId: caller.accountId, ...fields } })).oldestAt;
+    expect(await oldest({ keyId: key, status: FAILED })).toBe(BigInt(begin + 60_000));
+    expect(await oldest({ keyId: randomUUID() })).toBeUndefined();
   });
 
   test("of several keys are in one order, and each page is that of all keys", async () => {

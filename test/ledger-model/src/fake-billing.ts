@@ -294,6 +294,8 @@ export class FakeBilling {
         const rest = sorted.filter((line) => place === undefined || placeOf(line) < place);
         return { texts: rest.slice(0, limit).map(textOf), hasMore: rest.length > limit };
       },
+      // Lines are for lists and reads; no test of another module sums them.
+      sumTexts: async () => ({}),
       findText: async ({ accountId, spenderId, requestId }) => {
         const line = linesOf(accountId, spenderId).find((one) => one.requestId === requestId);
         return line === undefined ? {} : { text: textOf(line) };

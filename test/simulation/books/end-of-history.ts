@@ -67,7 +67,7 @@ export function checkEntry(
   const hold = ledger.audit.holds.get(request.hold);
   if (status !== "succeeded") {
     world.count("media: read in the log as free");
-    request.toldFree = true;
+    request.wasShownFree = true;
     return;
   }
   world.count("media: read in the log as made");
@@ -288,7 +288,7 @@ function checkFate({ world }: Surroundings, request: Request, hold: AuditedHold)
     const how = answer.kind === "late" ? "came too late" : "failed";
     throw violated("I13", `${request.hold} ${how} and was charged ${hold.charge}`);
   }
-  if (request.toldFree && hold.charge > 0n) {
+  if (request.wasShownFree && hold.charge > 0n) {
     throw violated("I13", `${request.hold} was free in the log, and was charged ${hold.charge}`);
   }
   const { servedBy, paused, notBookedAt } = request;

@@ -224,7 +224,7 @@ export class Customers {
       delivered: false,
       made: false,
       handed: new Map(),
-      toldFree: false,
+      wasShownFree: false,
       removed: undefined,
       silenced: false,
       turnedAway: false,

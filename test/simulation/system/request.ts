@@ -59,7 +59,7 @@ export interface Request {
   /** Pictures that providers handed to each process. */
   readonly handed: Map<Life, number>;
   /** The client read in the log that the request is free. */
-  toldFree: boolean;
+  wasShownFree: boolean;
   /** First answer to a removal: the files are removed, or the request is released and its files follow. */
   removed: "ended" | "running" | undefined;
   /** A look-up had no answer, so the cost is metered or stays unknown. */

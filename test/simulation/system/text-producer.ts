@@ -74,7 +74,7 @@ export class TextProducer implements Producer<TextKinds> {
   /** Bills of all parts, and the least hold, if the next attempt is to continue the stream. */
   #offered: { readonly parts: readonly Bill[]; readonly least: Credits } | undefined;
   /** This attempt continues the stream. */
-  #goesOn = false;
+  #continuesStream = false;
 
   constructor(options: TextProducerOptions) {
     this.#options = options;
@@ -86,9 +86,9 @@ export class TextProducer implements Producer<TextKinds> {
     const { world } = life;
     const { request } = order;
     if (context.number > 1) world.count("attempts of a second route of text");
-    this.#goesOn = false;
+    this.#continuesStream = false;
     this.#begin();
-    if (this.#given && !this.#goesOn) {
+    if (this.#given && !this.#continuesStream) {
       throw world.fail(violated("I17", `${request.hold} goes to ${route.provider}`));
     }
     this.#brokeOff = false;
@@ -183,7 +183,7 @@ export class TextProducer implements Producer<TextKinds> {
     life.world.count("streams that went on elsewhere");
     this.#parts = offered.parts;
     order.request.carried = costOfParts(offered.parts);
-    this.#goesOn = true;
+    this.#continuesStream = true;
   }
 
   /** @param begun called at the first reply */

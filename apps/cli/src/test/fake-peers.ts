@@ -186,6 +186,7 @@ export function createFakePeers(): FakePeers {
       return generation === undefined ? {} : { generation };
     },
     removeGeneration: unused,
+    sumGenerations: unused,
     getMediaRetention: files.get,
     setMediaRetention: files.set,
     ...lossCalls(peers.closedRoutes.media),
@@ -193,6 +194,7 @@ export function createFakePeers(): FakePeers {
   const texts = implement(TextLogService, {
     writeTexts: unused,
     listTexts: unused,
+    sumTexts: unused,
     findText: unused,
     getTextRetention: lines.get,
     setTextRetention: lines.set,

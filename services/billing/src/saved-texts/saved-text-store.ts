@@ -91,7 +91,7 @@ const REMOVE = `WITH gone AS (
   ), counted AS (${count("gone", "-")}) SELECT count(*) AS removed FROM gone`;
 
 /**
- * Leaves an empty row for a request without an entry: it may still run, and its entry may still arrive. Only requests with a hold have
+ * Stores an empty row for a request without an entry: it may still run, and its entry may still arrive. Only requests with a hold have
  * one, so requests bound their number; the retention deletes them.
  */
 const BLOCK = `WITH request AS (
@@ -101,7 +101,7 @@ const BLOCK = `WITH request AS (
     SELECT account_id, id, coalesce($4::uuid, account_id), to_timestamp(at / 1000.0), 0, 0, 0 FROM request ON CONFLICT (account_id, id) DO NOTHING
   ) INSERT INTO saved_text_use (account_id, entries, bytes) SELECT account_id, 0, 0 FROM request ON CONFLICT (account_id) DO NOTHING`;
 
-/** The empty row stays, because a repeated call may bring the entry again. */
+/** The empty row stays, because a repeated call may contain the entry again. */
 const REMOVE_ONE = `WITH gone AS (
     SELECT account_id, id, stored_bytes FROM saved_text
      WHERE account_id = $1 AND id = $3 AND ($2::uuid IS NULL OR spender_id = $2) AND stored_bytes > 0 FOR UPDATE

@@ -1,9 +1,10 @@
 // TextLogService: messages to lines and back. What a caller of ours writes about its own callers is cut to what is worth
 // keeping; what cannot be right refuses the whole call.
-import type { MessageInitShape } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   HoldState,
   type ListTextsRequest,
+  ListTextsRequestSchema,
   TextApi,
   type TextLine as TextLineMessage,
   TextLogService,
@@ -19,6 +20,7 @@ import {
   type Days,
   type LoggedText,
   MOST_DAYS,
+  type TextBars,
   type TextFilter,
   type TextLine,
   type TextLogStore,
@@ -53,6 +55,22 @@ export function textLogRpc(store: TextLogStore, byDefault: Days): RpcService {
       const filter = await readFilter(store, request);
       const { entries, hasMore } = pageOf(await reaching(store.list(filter)), filter.limit);
       return { texts: entries.map(messageOf), hasMore };
+    },
+    async sumTexts({ filter, barsFrom, barMs }) {
+      const read = await readFilter(store, {
+        ...(filter ?? create(ListTextsRequestSchema)),
+        after: "",
+        limit: 1,
+      });
+      const bars = barMs === 0n ? undefined : readBars(barsFrom, barMs);
+      const { oldestAt, sums, latencies } = await reaching(store.sum(read, bars));
+      return {
+        ...(oldestAt && { oldestAt: BigInt(oldestAt.getTime()) }),
+        sums: sums.map(({ bar, state, requests, charge }) => {
+          return { bar, state: messageOfHoldState(state), requests, chargedCredits: charge };
+        }),
+        latencies: [...latencies],
+      };
     },
     async findText({ accountId, spenderId, requestId }) {
       const account = uuid("account_id", accountId);
@@ -99,6 +117,14 @@ async function readFilter(store: TextLogStore, request: ListTextsRequest): Promi
     before: before === undefined ? await placeOf(store, account, after) : readPlace(before),
     limit: limit("limit", most),
   };
+}
+
+/** At least a minute, so that a read has few bars. */
+const LEAST_BAR_MS = 60_000n;
+
+function readBars(from: bigint, widthMs: bigint): TextBars {
+  if (widthMs < LEAST_BAR_MS) throw invalid("bar_ms", `It must be 0, or at least ${LEAST_BAR_MS}`);
+  return { from: Number(instant("bars_from", from)), widthMs: Number(instant("bar_ms", widthMs)) };
 }
 
 function readPlace({ beganAt, requestId }: TextPlace): TextFilter["before"] {

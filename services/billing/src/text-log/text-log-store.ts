@@ -77,11 +77,32 @@ export type Days = number;
 
 export const MOST_DAYS = 36_500;
 
+export interface TextBars {
+  /** Unix milliseconds. */
+  readonly from: number;
+  readonly widthMs: number;
+}
+
+export interface TextSum {
+  readonly bar: number;
+  readonly state: HoldState;
+  readonly requests: bigint;
+  readonly charge: Credits;
+}
+
+export interface TextSums {
+  readonly oldestAt: Date | undefined;
+  readonly sums: readonly TextSum[];
+  readonly latencies: readonly { readonly step: number; readonly requests: bigint }[];
+}
+
 export interface TextLogStore {
   /** Those of accounts that keep none are left out. @param byDefault of accounts without a term of their own */
   write(lines: readonly TextLine[], byDefault: Days): Promise<void>;
   /** Newest first, one more than the limit when there are more. */
   list(filter: TextFilter): Promise<readonly LoggedText[]>;
+  /** Sums all requests of a list, whatever its page. @param bars undefined: only the oldest is found */
+  sum(filter: TextFilter, bars: TextBars | undefined): Promise<TextSums>;
   find(accountId: string, id: string): Promise<LoggedText | undefined>;
   /** Lines that have been kept as long as their account keeps them go. @param byDefault as for `write` */
   removeOld(byDefault: Days, now: Date, stopping: AbortSignal): Promise<void>;
@@ -202,6 +223,24 @@ export function createTextLogStore(pool: Pool, accounts: AccountReader): TextLog
       const { text, values } = pageQuery(filter);
       return (await queryByKey<TextRow>(pool, text, values)).rows.map(textOf);
     },
+    sum: async (filter, bars) => {
+      if (bars === undefined) {
+        const { text, values } = oldestQuery(filter);
+        const { rows } = await queryByKey<{ began_at: Date }>(pool, text, values);
+        return { oldestAt: rows[0]?.began_at, sums: [], latencies: [] };
+      }
+      const { text, values } = sumQuery(filter, bars);
+      const { rows } = await pool.query<SumRow>(text, values);
+      return {
+        oldestAt: undefined,
+        sums: rows.flatMap(({ is_bar, bar, state, requests, charge }) =>
+          is_bar ? [{ bar, state, requests, charge }] : [],
+        ),
+        latencies: rows.flatMap(({ is_bar, step, requests }) =>
+          is_bar || step === null ? [] : [{ step, requests }],
+        ),
+      };
+    },
     find: async (accountId, id) => {
       const [hold] = await readHolds(accounts, [{ accountId, holdId: id }]);
       if (hold?.service !== TEXT_SERVICE) return undefined;
@@ -251,10 +290,75 @@ function columnsOf(lines: readonly TextLine[]): string[] {
   ];
 }
 
-/** Each term as it is asked for, so that the index of the spender serves whoever asks for one. */
-export function pageQuery(filter: TextFilter): { text: string; values: unknown[] } {
-  const { accountId, spenderId, spenderIds, model, provider, state, beganAfter, beganBefore, before } =
-    filter;
+interface SumRow {
+  is_bar: boolean;
+  bar: number;
+  state: HoldState;
+  step: number | null;
+  requests: bigint;
+  charge: bigint;
+}
+
+interface Query {
+  readonly text: string;
+  readonly values: unknown[];
+}
+
+/** One end for each place, so that a large log is joined as a whole. */
+const SUMMED = `FROM text_request t
+  LEFT JOIN step p ON p.bucket = $1 AND p.account_id = $2 AND p.id = t.id AND p.kind = 2
+  LEFT JOIN hold h ON p.seq IS NULL AND h.id = t.id AND h.account_id = $2 AND h.state <> 'open'
+  LEFT JOIN step e ON e.bucket = $1 AND e.account_id = $2 AND e.place_seq = p.seq AND e.kind IN (5, 6, 7)`;
+/** Steps of one percent. Counts add up, so each sum of them has a median. */
+const LATENCY_STEP = "floor(ln(greatest(t.took_ms, 1)) / ln(1.01))::integer";
+
+function sumQuery(filter: TextFilter, { from, widthMs }: TextBars): Query {
+  const { terms, values } = conditionsOf(filter);
+  const more = spendersTerm(filter, values);
+  values.push(from, widthMs);
+  const begin = `$${values.length - 1}::double precision`;
+  const width = `$${values.length}::double precision`;
+  const text = `SELECT grouping(s.step) = 1 AS is_bar, s.bar, s.state, s.step, count(*) AS requests, coalesce(sum(s.charge), 0)::bigint AS charge
+    FROM (SELECT floor((extract(epoch FROM t.began_at) * 1000 - ${begin}) / ${width})::integer AS bar, ${STATE} AS state,
+        CASE WHEN ${STATE} = 'captured' THEN ${LATENCY_STEP} END AS step, coalesce(e.charge, h.charge, 0) AS charge
+      ${SUMMED} WHERE ${[...terms, ...more].join(" AND ")}) s
+    GROUP BY GROUPING SETS ((s.bar, s.state), (s.step))`;
+  return { text, values };
+}
+
+function oldestQuery(filter: TextFilter): Query {
+  const { terms, values } = conditionsOf(filter);
+  const more = spendersTerm(filter, values);
+  const text = `${PAGE} WHERE ${[...terms, ...more].join(" AND ")} ORDER BY t.began_at, t.id LIMIT 1`;
+  return { text, values };
+}
+
+function spendersTerm({ spenderIds }: TextFilter, values: unknown[]): string[] {
+  return spenderIds === undefined ? [] : [`t.spender_id = ANY ($${values.push(spenderIds)}::uuid[])`];
+}
+
+export function pageQuery(filter: TextFilter): Query {
+  const { terms, values } = conditionsOf(filter);
+  const { spenderIds, before } = filter;
+  if (before !== undefined) {
+    values.push(before.beganAt, before.id);
+    terms.push(`(t.began_at, t.id) < ($${values.length - 1}, $${values.length})`);
+  }
+  values.push(filter.limit + 1);
+  const most = `LIMIT $${values.length}`;
+  const page = (more: string) =>
+    `${PAGE} WHERE ${terms.join(" AND ")}${more} ORDER BY t.began_at DESC, t.id DESC ${most}`;
+  if (spenderIds === undefined) return { text: page(""), values };
+  // A page of each spender, each from the index of its spender, and the first lines of all.
+  values.push(spenderIds);
+  const spenders = `unnest($${values.length}::uuid[]) AS k (id)`;
+  const text = `SELECT p.* FROM ${spenders}, LATERAL (${page(" AND t.spender_id = k.id")}) p ORDER BY p.began_at DESC, p.id DESC ${most}`;
+  return { text, values };
+}
+
+/** Each term as a filter names it, so that the index of the spender serves a filter by spender. */
+function conditionsOf(filter: TextFilter): { terms: string[]; values: unknown[] } {
+  const { accountId, spenderId, model, provider, state, beganAfter, beganBefore } = filter;
   const values: unknown[] = [bucketOf(accountId), accountId];
   const terms = ["t.account_id = $2 AND (p.seq IS NOT NULL OR h.id IS NOT NULL)"];
   const add = (term: string, value: unknown) => {
@@ -270,20 +374,7 @@ export function pageQuery(filter: TextFilter): { text: string; values: unknown[]
   add(`${STATE} =`, state);
   add("t.began_at >", beganAfter);
   add("t.began_at <", beganBefore);
-  if (before !== undefined) {
-    values.push(before.beganAt, before.id);
-    terms.push(`(t.began_at, t.id) < ($${values.length - 1}, $${values.length})`);
-  }
-  values.push(filter.limit + 1);
-  const most = `LIMIT $${values.length}`;
-  const page = (more: string) =>
-    `${PAGE} WHERE ${terms.join(" AND ")}${more} ORDER BY t.began_at DESC, t.id DESC ${most}`;
-  if (spenderIds === undefined) return { text: page(""), values };
-  // A page of each spender, each from the index of its spender, and the first lines of all.
-  values.push(spenderIds);
-  const spenders = `unnest($${values.length}::uuid[]) AS k (id)`;
-  const text = `SELECT p.* FROM ${spenders}, LATERAL (${page(" AND t.spender_id = k.id")}) p ORDER BY p.began_at DESC, p.id DESC ${most}`;
-  return { text, values };
+  return { terms, values };
 }
 
 function textOf(row: TextRow): LoggedText {

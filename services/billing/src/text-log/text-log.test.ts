@@ -205,6 +205,58 @@ test("pages are of a provider, by the last attempt, and of several spenders in o
   await expect(idsOf({ spenderIds: many })).rejects.toMatchObject({ param: "spender_ids" });
 });
 
+test("sums have all requests of a filter, once, with their charge, and the latencies of charged ones", async () => {
+  const mine = await openWallet(ledger.inProcess, 1_000n);
+  const { accountId, spenderId } = mine;
+  await charged(mine, { tookMs: 100n });
+  await charged(mine, { beganAt: BigInt(THURSDAY + 60_000), tookMs: 100n, model: "other" });
+  await charged(mine, { beganAt: BigInt(THURSDAY + 119_999), tookMs: 5_000n });
+  const failed = await held(mine);
+  await post(ledger.inProcess, release(failed));
+  const running = await held(mine);
+  await ledger.texts.writeTexts({ lines: [lineOf(mine, failed), lineOf(mine, running)] });
+  await ledger.inProcess.listHolds({ accountId, state: HoldState.OPEN, limit: 1 });
+  const sum = async (filter: object = {}) => {
+    const bars = { barsFrom: BigInt(THURSDAY), barMs: 60_000n };
+    const { sums, latencies } = await ledger.texts.sumTexts({ filter: { accountId, ...filter }, ...bars });
+    const rows = sums.map(({ bar, state, requests, chargedCredits }) => [
+      bar,
+      state,
+      requests,
+      chargedCredits,
+    ]);
+    return {
+      rows: new Set(rows.map(String)),
+      latencies: latencies.map(({ requests }) => requests).toSorted(),
+    };
+  };
+  const { CAPTURED, RELEASED, OPEN } = HoldState;
+  const all = [
+    [0, CAPTURED, 1, 7],
+    [1, CAPTURED, 2, 14],
+    [0, RELEASED, 1, 0],
+    [0, OPEN, 1, 0],
+  ];
+  expect(await sum()).toEqual({ rows: new Set(all.map(String)), latencies: [1n, 2n] });
+  expect(await sum({ spenderIds: [spenderId] })).toEqual(await sum());
+  expect(await sum({ spenderIds: [randomUUID()] })).toEqual({ rows: new Set(), latencies: [] });
+  expect(await sum({ model: "other" })).toEqual({
+    rows: new Set([String([1, CAPTURED, 1, 7])]),
+    latencies: [1n],
+  });
+  expect((await sum({ state: OPEN })).rows).toEqual(new Set([String([0, OPEN, 1, 0])]));
+  const later = { beganAfter: BigInt(THURSDAY) };
+  expect((await sum(later)).rows).toEqual(new Set([String([1, CAPTURED, 2, 14])]));
+  const oldest = async (filter: object) =>
+    (await ledger.texts.sumTexts({ filter: { accountId, ...filter } })).oldestAt;
+  expect([await oldest({}), await oldest(later), await oldest({ model: "none" })]).toEqual([
+    ...[BigInt(THURSDAY), BigInt(THURSDAY + 60_000)],
+    undefined,
+  ]);
+  const narrow = { filter: { accountId }, barsFrom: BigInt(THURSDAY), barMs: 1n };
+  await expect(ledger.texts.sumTexts(narrow)).rejects.toMatchObject({ param: "bar_ms" });
+});
+
 test("a page of a large log is read from an index and never sorted, by account and by key, with filters and without", async () => {
   const mine = await openWallet(ledger.inProcess, 1_000n);
   const db = await ledger.transaction();

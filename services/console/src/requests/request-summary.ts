@@ -1,11 +1,9 @@
-// Request summary: sums and bars of the requests that a filter of the log shows. It reads a bounded number of the newest requests;
-// of more, the sums are of these alone, and the answer says so.
+// Request summary: sums and bars of all requests that a filter of the log shows, from the sums of media generation. Sums are exact;
+// the median latency is exact within one percent.
 import type { RequestSummary } from "@gr/console-api";
 import { type Credits, formatCredits } from "@gr/money";
-import { type Generation, GenerationStatus } from "@gr/proto/media";
+import { GenerationStatus, type SumGenerationsResponse } from "@gr/proto/media";
 
-/** Requests of one summary. */
-export const MOST_SUMMED = 2_000;
 /** Bars of one chart at most, and the widths of a bar, milliseconds. */
 const MOST_BARS = 48;
 const MINUTE_MS = 60_000;
@@ -19,46 +17,43 @@ const WIDTHS = [
   ...[DAY_MS, 2 * DAY_MS, 7 * DAY_MS, 14 * DAY_MS, 28 * DAY_MS],
 ];
 
-type Summed = Pick<Generation, "createdAt" | "finishedAt" | "status" | "chargedCredits">;
-
-export interface SummaryScope {
-  /** Unix milliseconds; undefined = since the oldest of the requests. */
-  readonly from: number | undefined;
-  readonly to: number;
-  /** There are older requests that are not summed. */
-  readonly isCut: boolean;
+export interface SummaryBars {
+  /** Begin of the first bar, Unix milliseconds. */
+  readonly start: number;
+  readonly width: number;
+  readonly count: number;
 }
 
-/** @param requests newest first */
-export function summarize(requests: readonly Summed[], { from, to, isCut }: SummaryScope): RequestSummary {
-  const oldest = Number(requests.at(-1)?.createdAt ?? to);
-  const first = isCut ? oldest : (from ?? Math.min(oldest, to - LEAST_SPAN_MS));
+/** @param from begin of the filter, or of the oldest request; undefined = no request. All times are Unix milliseconds */
+export function barsOf(from: number | undefined, to: number, isFiltered: boolean): SummaryBars {
+  const first = isFiltered && from !== undefined ? from : Math.min(from ?? to, to - LEAST_SPAN_MS);
   const width = widthOf(first, to);
   const start = Math.floor(first / width) * width;
-  const count = Math.max(1, Math.floor((to - start) / width) + 1);
+  return { start, width, count: Math.max(1, Math.floor((to - start) / width) + 1) };
+}
+
+export function summarize(
+  { start, width, count }: SummaryBars,
+  { sums, latencies }: Pick<SumGenerationsResponse, "sums" | "latencies">,
+): RequestSummary {
   const bars = Array.from({ length: count }, (_, index) => ({
     at: new Date(start + index * width).toISOString(),
     ...{ succeeded: 0, failed: 0, other: 0 },
   }));
   let spend: Credits = 0n;
-  const latencies: number[] = [];
   const counts = { succeeded: 0, failed: 0, other: 0 };
-  for (const request of requests) {
-    const outcome = outcomeOf(request.status);
-    counts[outcome] += 1;
-    spend += request.chargedCredits ?? 0n;
-    if (outcome === "succeeded" && request.finishedAt !== undefined) {
-      latencies.push(Number(request.finishedAt - request.createdAt));
-    }
-    const bar = bars[Math.floor((Number(request.createdAt) - start) / width)];
-    if (bar !== undefined) bar[outcome] += 1;
+  for (const { bar: index, status, requests, chargedCredits } of sums) {
+    const outcome = outcomeOf(status);
+    counts[outcome] += Number(requests);
+    spend += chargedCredits;
+    const bar = bars[index];
+    if (bar !== undefined) bar[outcome] += Number(requests);
   }
   return {
-    requests: requests.length,
+    requests: counts.succeeded + counts.failed + counts.other,
     spend: formatCredits(spend),
     ...counts,
     median_latency: medianOf(latencies),
-    is_cut: isCut,
     bar_ms: width,
     bars,
   };
@@ -76,9 +71,14 @@ function widthOf(from: number, to: number): number {
   return WIDTHS.find(fits) ?? Math.ceil((to - from) / (MOST_BARS - 1) / DAY_MS) * DAY_MS;
 }
 
-/** @returns null without numbers */
-function medianOf(numbers: readonly number[]): number | null {
-  const sorted = numbers.toSorted((a, b) => a - b);
-  const [low, high] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.floor(sorted.length / 2)]];
-  return low === undefined || high === undefined ? null : (low + high) / 2;
+/** Middle of the step with the median, milliseconds. @returns null without requests */
+function medianOf(counts: SumGenerationsResponse["latencies"]): number | null {
+  const sorted = counts.toSorted((a, b) => a.step - b.step);
+  const all = sorted.reduce((sum, { requests }) => sum + requests, 0n);
+  let before = 0n;
+  for (const { step, requests } of sorted) {
+    before += requests;
+    if (before * 2n >= all) return Math.round(1.01 ** (step + 0.5));
+  }
+  return null;
 }

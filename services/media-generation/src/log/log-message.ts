@@ -66,6 +66,10 @@ const STATUS_OF_HOLD: Readonly<Partial<Record<HoldState, GenerationStatus>>> = {
   [HoldState.RELEASED]: GenerationStatus.FAILED,
 };
 
+export function statusOfHold(state: HoldState): GenerationStatus {
+  return STATUS_OF_HOLD[state] ?? GenerationStatus.UNSPECIFIED;
+}
+
 export function textMessage(text: Text): Generation {
   const { line, state, placedAt, chargedCredits } = text;
   const createdAt = line?.beganAt ?? placedAt;
@@ -75,7 +79,7 @@ export function textMessage(text: Text): Generation {
     keyId: text.spenderId,
     kind: GENERATION_KIND.text,
     model: text.model,
-    status: STATUS_OF_HOLD[state] ?? GenerationStatus.UNSPECIFIED,
+    status: statusOfHold(state),
     createdAt,
     ...(line === undefined ? {} : { finishedAt: createdAt + line.tookMs }),
     ...(state === HoldState.OPEN ? {} : { chargedCredits }),

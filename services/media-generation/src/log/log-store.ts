@@ -1,5 +1,7 @@
 // The SQL of the log as clients see it: pages, newest first, each found in an index, and the deletion of content.
 // The statements of running work are in generation/store.ts.
+
+import type { Credits } from "@gr/money";
 import { isReason, type Reason, ServiceError } from "@gr/proto";
 import type { RequestState } from "@gr/request-record";
 import { isServerTrouble, type Pool } from "@gr/runtime";
@@ -30,6 +32,26 @@ export interface LogFilter {
   readonly isOldestFirst?: boolean | undefined;
 }
 
+export interface LogBars {
+  /** Unix milliseconds. */
+  readonly from: number;
+  readonly widthMs: number;
+}
+
+export interface LogSum {
+  readonly bar: number;
+  readonly status: RequestState;
+  readonly requests: bigint;
+  readonly charge: Credits;
+}
+
+export interface LogSums {
+  /** Unix milliseconds. */
+  readonly oldestAt: number | undefined;
+  readonly sums: readonly LogSum[];
+  readonly latencies: readonly { readonly step: number; readonly requests: bigint }[];
+}
+
 export interface LogStore {
   /** @param before limits the page to the entries after this one, in the order of the page */
   list(
@@ -38,6 +60,8 @@ export interface LogStore {
     before: Pick<LogEntry, "id" | "createdAt"> | undefined,
     limit: number,
   ): Promise<LogEntry[]>;
+  /** Sums all entries. @param bars undefined: only the oldest is found */
+  sum(owner: LogOwner, filter: LogFilter, bars: LogBars | undefined): Promise<LogSums>;
   find(owner: LogOwner, id: string): Promise<LogEntry | undefined>;
   /** Returns the running entry of an Idempotency-Key. @param claimKey its digest */
   findRunning(owner: LogOwner, claimKey: Uint8Array): Promise<LogEntry | undefined>;
@@ -96,6 +120,23 @@ export function createLogStore(pool: Pool): LogStore {
     (await reading(pool.query<LogRow>(text, values))).rows.map(entryOf);
   return {
     list: (owner, filter, before, limit) => select(pageQuery(owner, filter, before, limit)),
+    sum: async (owner, filter, bars) => {
+      if (bars === undefined) {
+        const oldest = pageQuery(owner, { ...filter, isOldestFirst: true }, undefined, 1);
+        return { oldestAt: (await select(oldest))[0]?.createdAt, sums: [], latencies: [] };
+      }
+      const { text, values } = sumQuery(owner, filter, bars);
+      const { rows } = await reading(pool.query<SumRow>(text, values));
+      return {
+        oldestAt: undefined,
+        sums: rows.flatMap(({ is_bar, bar, status, requests, charge }) =>
+          is_bar ? [{ bar, status, requests, charge }] : [],
+        ),
+        latencies: rows.flatMap(({ is_bar, step, requests }) =>
+          is_bar || step === null ? [] : [{ step, requests }],
+        ),
+      };
+    },
     find: async (owner, id) => {
       const { text, values } = conditions([...ownerTerms(owner), ["id = ", id]]);
       return (await select({ text: `SELECT ${COLUMNS} FROM generation WHERE ${text}`, values }))[0];
@@ -137,26 +178,44 @@ export interface Query {
 /** A condition in front of its value, with places for its values where it has `?`, or without any. */
 type Term = readonly [sql: string, ...values: unknown[]];
 
+interface SumRow {
+  is_bar: boolean;
+  bar: number;
+  status: RequestState;
+  step: number | null;
+  requests: bigint;
+  charge: bigint;
+}
+
+/** Steps of one percent. Counts add up, so each sum of them has a median. */
+const LATENCY_STEP = `floor(ln(greatest(extract(epoch FROM coalesce(told_at, finished_at) - created_at)::double precision * 1000, 1)) / ln(1.01))::integer`;
+
+function sumQuery(owner: LogOwner, filter: LogFilter, { from, widthMs }: LogBars): Query {
+  const terms = termsOf(owner, filter);
+  if (filter.keyIds !== undefined) terms.push(["key_id = ANY (?::text[])", filter.keyIds]);
+  const { text, values } = conditions(terms);
+  const [begin, width] = [`$${values.length + 1}`, `$${values.length + 2}`].map(
+    (one) => `${one}::double precision`,
+  );
+  return {
+    text: `SELECT grouping(s.step) = 1 AS is_bar, s.bar, s.status, s.step, count(*) AS requests, coalesce(sum(s.charge), 0)::bigint AS charge
+      FROM (SELECT floor((extract(epoch FROM created_at) * 1000 - ${begin}) / ${width})::integer AS bar, ${STATUS} AS status,
+          CASE WHEN ${STATUS} = 'succeeded' THEN ${LATENCY_STEP} END AS step,
+          CASE WHEN ${STATUS} = 'running' THEN 0 ELSE coalesce(charge_credits, 0) END AS charge
+        FROM generation WHERE ${text}) s
+      GROUP BY GROUPING SETS ((s.bar, s.status), (s.step))`,
+    values: [...values, from, widthMs],
+  };
+}
+
 export function pageQuery(
   owner: LogOwner,
   filter: LogFilter,
   before: Pick<LogEntry, "id" | "createdAt"> | undefined,
   limit: number,
 ): Query {
-  const { kind, model, provider, keyIds, status, createdAfter, createdBefore, isPresent, isOldestFirst } =
-    filter;
-  const terms: Term[] = ownerTerms(owner);
-  if (kind !== undefined) terms.push([OF_KIND[kind]]);
-  if (model !== undefined) terms.push(["model = ", model]);
-  if (provider !== undefined) terms.push(["provider = ", provider]);
-  if (status !== undefined) terms.push([`${STATUS} = `, status]);
-  // Repeats an implied condition, so that PostgreSQL uses the index of open rows, which are few among many.
-  if (status === "running") terms.push(["booked_at IS NULL"]);
-  // Unsuccessful entries have such an index, too.
-  else if (status !== undefined && status !== "succeeded") terms.push([NOT_SUCCEEDED]);
-  if (createdAfter !== undefined) terms.push(["created_at > ", new Date(createdAfter)]);
-  if (createdBefore !== undefined) terms.push(["created_at < ", new Date(createdBefore)]);
-  if (isPresent) terms.push([`(deleted_at IS NULL OR ${STATUS} IN ('running', 'cancelled'))`]);
+  const { keyIds, isOldestFirst } = filter;
+  const terms = termsOf(owner, filter);
   const [beyond, direction] = isOldestFirst ? [">", "ASC"] : ["<", "DESC"];
   if (before !== undefined) {
     terms.push([`(created_at, id) ${beyond} (?, ?)`, new Date(before.createdAt), before.id]);
@@ -171,6 +230,23 @@ export function pageQuery(
     text: `SELECT p.* FROM ${keys}, LATERAL (${page(" AND key_id = k.key")}) p ${order}`,
     values: [...values, limit, keyIds],
   };
+}
+
+function termsOf(owner: LogOwner, filter: LogFilter): Term[] {
+  const { kind, model, provider, status, createdAfter, createdBefore, isPresent } = filter;
+  const terms: Term[] = ownerTerms(owner);
+  if (kind !== undefined) terms.push([OF_KIND[kind]]);
+  if (model !== undefined) terms.push(["model = ", model]);
+  if (provider !== undefined) terms.push(["provider = ", provider]);
+  if (status !== undefined) terms.push([`${STATUS} = `, status]);
+  // Repeats an implied condition, so that PostgreSQL uses the index of open rows, which are few among many.
+  if (status === "running") terms.push(["booked_at IS NULL"]);
+  // Unsuccessful entries have such an index, too.
+  else if (status !== undefined && status !== "succeeded") terms.push([NOT_SUCCEEDED]);
+  if (createdAfter !== undefined) terms.push(["created_at > ", new Date(createdAfter)]);
+  if (createdBefore !== undefined) terms.push(["created_at < ", new Date(createdBefore)]);
+  if (isPresent) terms.push([`(deleted_at IS NULL OR ${STATUS} IN ('running', 'cancelled'))`]);
+  return terms;
 }
 
 function ownerTerms({ accountId, keyId }: LogOwner): Term[] {

@@ -1,16 +1,18 @@
 // ReadLog merges the two homes of the log, newest first: jobs of images and videos in this service's table, text requests at
 // billing. Both are ordered by begin and id, so the id of the last entry of a page is the cursor of both.
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { GENERATION_STATUS } from "@gr/clients";
 import { HoldState, type TextLogService } from "@gr/proto/billing";
-import type { Generation } from "@gr/proto/media";
+import type { Generation, SumGenerationsResponseSchema } from "@gr/proto/media";
 import type { KindFilter } from "@gr/request-record";
 import type { ServiceClient } from "@gr/runtime";
-import { messageOf, textMessage } from "./log-message.ts";
+import { messageOf, statusOfHold, textMessage } from "./log-message.ts";
 import { invalidAfter, USUAL_PAGE } from "./log-query.ts";
-import type { LogFilter, LogOwner, LogStore } from "./log-store.ts";
+import type { LogBars, LogFilter, LogOwner, LogStore, LogSums } from "./log-store.ts";
 
 export interface ReadLogDeps {
-  readonly generationLog: Pick<LogStore, "list" | "find">;
-  readonly texts: Pick<ServiceClient<typeof TextLogService>, "listTexts" | "findText">;
+  readonly generationLog: Pick<LogStore, "list" | "find" | "sum">;
+  readonly texts: Pick<ServiceClient<typeof TextLogService>, "listTexts" | "sumTexts" | "findText">;
   readonly publicBaseUrl: string;
 }
 
@@ -86,8 +88,8 @@ async function listMedia(
   place: Place | undefined,
   most: number,
 ): Promise<Generation[]> {
-  if (kind === "text") return [];
-  const wanted = { ...filter, ...(kind === "image" || kind === "video" ? { kind } : {}) };
+  const wanted = mediaFilter({ kind, ...filter });
+  if (wanted === undefined) return [];
   const entries = await generationLog.list(owner, wanted, place, most);
   return entries.map((entry) => messageOf(entry, publicBaseUrl));
 }
@@ -95,22 +97,69 @@ async function listMedia(
 async function listTexts(
   { texts }: ReadLogDeps,
   owner: LogOwner,
-  { kind, model, provider, keyIds, status, createdAfter, createdBefore }: RequestFilter,
+  filter: RequestFilter,
   place: Place | undefined,
   limit: number,
 ): Promise<Generation[]> {
-  const state = status === undefined ? HoldState.UNSPECIFIED : HOLD_STATES[status];
-  if ((kind !== undefined && kind !== "text") || state === undefined) return [];
+  const wanted = textFilter(owner, filter);
+  if (wanted === undefined) return [];
   const found = await texts.listTexts({
-    ...{ ...spenderOf(owner), state, limit },
+    ...{ ...wanted, limit },
+    ...(place === undefined ? {} : { before: { beganAt: BigInt(place.createdAt), requestId: place.id } }),
+  });
+  return found.texts.map(textMessage);
+}
+
+/** Undefined: no image and no video matches. */
+function mediaFilter({ kind, ...filter }: RequestFilter): LogFilter | undefined {
+  if (kind === "text") return undefined;
+  return { ...filter, ...(kind === "image" || kind === "video" ? { kind } : {}) };
+}
+
+/** Undefined: no text matches. */
+function textFilter(owner: LogOwner, filter: RequestFilter) {
+  const { kind, model, provider, keyIds, status, createdAfter, createdBefore } = filter;
+  const state = status === undefined ? HoldState.UNSPECIFIED : HOLD_STATES[status];
+  if ((kind !== undefined && kind !== "text") || state === undefined) return undefined;
+  return {
+    ...{ ...spenderOf(owner), state },
     ...(model === undefined ? {} : { model }),
     ...(provider === undefined ? {} : { provider }),
     ...(keyIds === undefined ? {} : { spenderIds: [...keyIds] }),
     ...(createdAfter === undefined ? {} : { beganAfter: BigInt(createdAfter) }),
     ...(createdBefore === undefined ? {} : { beganBefore: BigInt(createdBefore) }),
-    ...(place === undefined ? {} : { before: { beganAt: BigInt(place.createdAt), requestId: place.id } }),
-  });
-  return found.texts.map(textMessage);
+  };
+}
+
+const NO_SUMS: LogSums = { oldestAt: undefined, sums: [], latencies: [] };
+
+/** Sums both homes. @param bars undefined: only the oldest request is found */
+export async function sumLog(
+  { generationLog, texts }: Pick<ReadLogDeps, "generationLog" | "texts">,
+  owner: LogOwner,
+  filter: RequestFilter,
+  bars: LogBars | undefined,
+): Promise<MessageInitShape<typeof SumGenerationsResponseSchema>> {
+  const [ofMedia, ofTexts] = [mediaFilter(filter), textFilter(owner, filter)];
+  const asked = bars && { barsFrom: BigInt(bars.from), barMs: BigInt(bars.widthMs) };
+  const [media, text] = await Promise.all([
+    ofMedia === undefined ? NO_SUMS : generationLog.sum(owner, ofMedia, bars),
+    ofTexts === undefined ? undefined : texts.sumTexts({ filter: ofTexts, ...asked }),
+  ]);
+  const begins = [media.oldestAt, text?.oldestAt === undefined ? undefined : Number(text.oldestAt)];
+  const oldest = begins.filter((at) => at !== undefined);
+  return {
+    ...(oldest.length > 0 && { oldestAt: BigInt(Math.min(...oldest)) }),
+    sums: [
+      ...media.sums.map(({ bar, status, requests, charge }) => {
+        return { bar, status: GENERATION_STATUS[status], requests, chargedCredits: charge };
+      }),
+      ...(text?.sums ?? []).map(({ bar, state, requests, chargedCredits }) => {
+        return { bar, status: statusOfHold(state), requests, chargedCredits };
+      }),
+    ],
+    latencies: [...media.latencies, ...(text?.latencies ?? [])],
+  };
 }
 
 /** The owner in the words of billing. */

@@ -40,8 +40,12 @@ export function AuditTable({ entries }: { entries: readonly AuditEntry[] }) {
           <Table.Td>
             <Time at={entry.at} />
           </Table.Td>
-          <Table.Td className="break-anywhere">{entry.actor ?? "the operator"}</Table.Td>
-          <Table.Td className="break-anywhere">{entry.address ?? "–"}</Table.Td>
+          <Table.Td className="break-anywhere" miw={190}>
+            {entry.actor ?? "the operator"}
+          </Table.Td>
+          <Table.Td className="break-anywhere" miw={120}>
+            {entry.address ?? "–"}
+          </Table.Td>
           <Table.Td>
             {actionText(entry.action)}
             <Text size="xs" c="dimmed" ff="monospace">

@@ -167,7 +167,7 @@ function Spent({ of: key }: { of: KeyRecord }) {
     <Stack gap={4}>
       <LimitBar of={key} label={`Share of the limit of ${key.name} that is spent`} />
       <Text size="xs" c="dimmed">
-        {countText(key.total_requests)} requests
+        {countText(key.total_requests)} {key.total_requests === 1 ? "request" : "requests"}
         {key.last_used_on !== null && `, last used ${key.last_used_on}`}
         {key.resets_at !== null && `, resets ${fromNow(key.resets_at)}`}
       </Text>

@@ -52,16 +52,12 @@ export function LogSummary({
   );
 }
 
-function Sums({
-  of: { requests, spend, succeeded, failed, median_latency, is_cut },
-}: {
-  of: RequestSummary;
-}) {
+function Sums({ of: { requests, spend, succeeded, failed, median_latency } }: { of: RequestSummary }) {
   const ended = succeeded + failed;
   return (
     <Group gap="lg" justify="space-between">
       <Group gap="lg" className="figures">
-        <Sum of="requests">{is_cut ? `newest ${countText(requests)}` : countText(requests)}</Sum>
+        <Sum of="requests">{countText(requests)}</Sum>
         <Sum of="spent">{moneyText(roundedText(spend))}</Sum>
         {ended > 0 && <Sum of="succeeded">{`${percentText(succeeded, ended)} %`}</Sum>}
         {median_latency !== null && <Sum of="median latency">{secondsText(median_latency)}</Sum>}
@@ -104,7 +100,7 @@ function percentText(part: number, whole: number): string {
   return String(tenths / 10);
 }
 
-function Strip({ of: { bars, bar_ms, is_cut } }: { of: RequestSummary }) {
+function Strip({ of: { bars, bar_ms } }: { of: RequestSummary }) {
   const filter = useFilter();
   const [drag, setDrag] = useState<{ readonly begin: number; readonly end: number }>();
   const most = Math.max(1, ...bars.map(({ succeeded, failed, other }) => succeeded + failed + other));
@@ -130,7 +126,7 @@ function Strip({ of: { bars, bar_ms, is_cut } }: { of: RequestSummary }) {
       <Box
         className="strip"
         role="img"
-        aria-label={`Requests over time${is_cut ? ", the newest of them" : ""}: at most ${countText(most)} in a bar`}
+        aria-label={`Requests over time: at most ${countText(most)} in a bar`}
         onPointerDown={(event) => {
           const index = barAt(event);
           setDrag({ begin: index, end: index });

@@ -42,7 +42,7 @@ const bar = (hour: number, succeeded = 0, failed = 0) => {
 };
 const summary = {
   ...{ requests: 673, spend: "10.1449", succeeded: 655, failed: 18, other: 0, median_latency: 4_100 },
-  ...{ is_cut: false, bar_ms: 3_600_000, bars: [bar(8, 30), bar(9, 20, 1), bar(10), bar(11, 5)] },
+  ...{ bar_ms: 3_600_000, bars: [bar(8, 30), bar(9, 20, 1), bar(10), bar(11, 5)] },
 };
 
 function logsRouter(rows: () => unknown = () => ({ data: [image, text], next: null })): FakeRouter {

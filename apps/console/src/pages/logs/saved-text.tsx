@@ -76,7 +76,7 @@ function Saved({ text }: { text: SavedTextRecord }) {
           </Text>
         )}
         <Text size="xs" c="dimmed" component="div">
-          Deleted <Time at={text.expires_at} />
+          Kept until <Time at={text.expires_at} />
         </Text>
       </Section>
       {may("developer") && (

@@ -51,7 +51,7 @@ function memberRule(role: Role): Role {
 /** After a failure half-way, the next call moves the remaining keys. A key below another budget stays there. */
 async function putKeysBelow(deps: ConsoleDeps, accountId: string, personId: string): Promise<void> {
   const { keys, keyMembers } = deps;
-  const own = await keyMembers.keysOf(accountId, personId);
+  const own = new Set(await keyMembers.keysOf(accountId, personId));
   for (let after = "", more = own.size > 0; more; ) {
     const page = await keys.listKeys({ accountId, kind: KeyKind.NORMAL, limit: LONGEST_PAGE, after });
     const free = page.keys.filter(({ keyId, budgetId }) => own.has(keyId) && budgetId === "");

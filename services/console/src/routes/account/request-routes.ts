@@ -11,7 +11,7 @@ import type { ConsoleDeps } from "../../console-deps.ts";
 import { accountOf, type ConsoleCall, type Handlers } from "../../door/console-call.ts";
 import { DAY_MS, startOfDay } from "../../requests/days.ts";
 import { invalidAfter, pageLimit } from "../../requests/pages.ts";
-import { MOST_SUMMED, summarize } from "../../requests/request-summary.ts";
+import { barsOf, summarize } from "../../requests/request-summary.ts";
 import { spenderIdOf, spenderOf } from "../../requests/spenders.ts";
 import { recordAudit } from "../audit.ts";
 import { sendCsv } from "./csv.ts";
@@ -25,6 +25,8 @@ type RequestRoutes = Handlers<
 /** Requests of one call of media generation. */
 const READ_PAGE = 100;
 const EXPORT_LINES = 10_000;
+/** Keys of one filter of the log. */
+const MOST_KEYS = 1_000;
 /** Id of no key. */
 const NO_KEY = "00000000-0000-4000-8000-000000000000";
 const COLUMNS = [
@@ -37,7 +39,7 @@ export function requestRoutes(deps: ConsoleDeps): RequestRoutes {
   const filterOf = async (accountId: string, query: QueryOf<"summarizeRequests">): Promise<Filter> => {
     const filter = plainFilter(accountId, query);
     if (query.member === undefined) return filter;
-    const keyIds = await deps.keyMembers.keysOf(accountId, query.member);
+    const keyIds = (await deps.keyMembers.keysOf(accountId, query.member)).slice(0, MOST_KEYS);
     // An empty list means all keys.
     return { ...filter, keyIds: keyIds.length === 0 ? [NO_KEY] : keyIds };
   };
@@ -52,19 +54,18 @@ export function requestRoutes(deps: ConsoleDeps): RequestRoutes {
     },
     summarizeRequests: async (call) => {
       const filter = await filterOf(accountOf(call), call.query);
-      const found: Generation[] = [];
-      let isCut = false;
-      for await (const page of pagesOf(media, filter, MOST_SUMMED)) {
-        found.push(...page.generations);
-        isCut = page.hasMore;
-      }
       const { createdAfter: after, createdBefore: before } = filter;
       const now = clock.now();
-      return summarize(found, {
-        from: after === undefined ? undefined : Number(after) + 1,
-        to: before === undefined ? now : Math.min(now, Number(before) - 1),
-        isCut,
-      });
+      const to = before === undefined ? now : Math.min(now, Number(before) - 1);
+      const bars =
+        after === undefined
+          ? barsOf(numberOf((await media.sumGenerations({ filter })).oldestAt), to, false)
+          : barsOf(Number(after) + 1, to, true);
+      const { start, width } = bars;
+      return summarize(
+        bars,
+        await media.sumGenerations({ filter, barsFrom: BigInt(start), barMs: BigInt(width) }),
+      );
     },
     exportRequests: async (call) => {
       // Read before the answer begins, so that a bad filter is an error and not a broken file.
@@ -138,6 +139,8 @@ function cellsOf(generation: Generation, accountId: string): (string | number | 
     record.kind === "text" ? null : (record.request.prompt ?? null),
   ];
 }
+
+const numberOf = (value: bigint | undefined) => (value === undefined ? undefined : Number(value));
 
 /** Days are whole days in UTC; other values are moments. */
 function timesOf({ from, to }: Pick<Query, "from" | "to">) {

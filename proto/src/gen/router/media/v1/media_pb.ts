@@ -8,7 +8,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Text } from "../../billing/v1/billing_pb.ts";
+import type { LatencyCount, Text } from "../../billing/v1/billing_pb.ts";
 import { file_router_billing_v1_billing } from "../../billing/v1/billing_pb.ts";
 import type { ListClosedRoutesRequestSchema, ListClosedRoutesResponseSchema, ReopenRouteRequestSchema, ReopenRouteResponseSchema } from "../../losses/v1/losses_pb.ts";
 import { file_router_losses_v1_losses } from "../../losses/v1/losses_pb.ts";
@@ -18,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file router/media/v1/media.proto.
  */
 export const file_router_media_v1_media: GenFile = /*@__PURE__*/
-  fileDesc("Chtyb3V0ZXIvbWVkaWEvdjEvbWVkaWEucHJvdG8SD3JvdXRlci5tZWRpYS52MSLbAgoWTGlzdEdlbmVyYXRpb25zUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEg4KBmtleV9pZBgCIAEoCRItCgRraW5kGAMgASgOMh8ucm91dGVyLm1lZGlhLnYxLkdlbmVyYXRpb25LaW5kEg0KBW1vZGVsGAQgASgJEjEKBnN0YXR1cxgFIAEoDjIhLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uU3RhdHVzEhoKDWNyZWF0ZWRfYWZ0ZXIYBiABKANIAIgBARIbCg5jcmVhdGVkX2JlZm9yZRgHIAEoA0gBiAEBEg0KBWFmdGVyGAggASgJEg0KBWxpbWl0GAkgASgFEg0KBXRleHRzGAogASgIEhAKCHByb3ZpZGVyGAsgASgJEg8KB2tleV9pZHMYDCADKAlCEAoOX2NyZWF0ZWRfYWZ0ZXJCEQoPX2NyZWF0ZWRfYmVmb3JlIl0KF0xpc3RHZW5lcmF0aW9uc1Jlc3BvbnNlEjAKC2dlbmVyYXRpb25zGAEgAygLMhsucm91dGVyLm1lZGlhLnYxLkdlbmVyYXRpb24SEAoIaGFzX21vcmUYAiABKAgiRgoVRmluZEdlbmVyYXRpb25SZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSCgoCaWQYAiABKAkSDQoFdGV4dHMYAyABKAgiSQoWRmluZEdlbmVyYXRpb25SZXNwb25zZRIvCgpnZW5lcmF0aW9uGAEgASgLMhsucm91dGVyLm1lZGlhLnYxLkdlbmVyYXRpb24iOQoXUmVtb3ZlR2VuZXJhdGlvblJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIKCgJpZBgCIAEoCSIsChhSZW1vdmVHZW5lcmF0aW9uUmVzcG9uc2USEAoIZ2l2ZW5fdXAYASABKAgikwUKCkdlbmVyYXRpb24SCgoCaWQYASABKAkSDgoGa2V5X2lkGAIgASgJEi0KBGtpbmQYAyABKA4yHy5yb3V0ZXIubWVkaWEudjEuR2VuZXJhdGlvbktpbmQSDQoFbW9kZWwYBCABKAkSMQoGc3RhdHVzGAUgASgOMiEucm91dGVyLm1lZGlhLnYxLkdlbmVyYXRpb25TdGF0dXMSOQoKcGFyYW1ldGVycxgGIAEoCzIlLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uUGFyYW1ldGVycxIMCgR1cmxzGAcgAygJEi8KBWVycm9yGAggASgLMiAucm91dGVyLm1lZGlhLnYxLkdlbmVyYXRpb25FcnJvchISCgpjcmVhdGVkX2F0GAkgASgDEhgKC2ZpbmlzaGVkX2F0GAogASgDSACIAQESHAoPY2hhcmdlZF9jcmVkaXRzGAsgASgDSAGIAQESDwoHZGVsZXRlZBgMIAEoCBIPCgdleHBpcmVkGA0gASgIEhQKDHByZXZpZXdfdXJscxgOIAMoCRIVCghwcm9ncmVzcxgPIAEoBUgCiAEBEhUKDXByaWNlX3ZlcnNpb24YECABKAkSFgoOcHJpY2VfcGljb191c2QYESABKAMSFAoMaW5wdXRfcGl4ZWxzGBIgAygDEiUKBHRleHQYEyABKAsyFy5yb3V0ZXIuYmlsbGluZy52MS5UZXh0EjQKCGF0dGVtcHRzGBQgAygLMiIucm91dGVyLm1lZGlhLnYxLkdlbmVyYXRpb25BdHRlbXB0EhAKCHByb3ZpZGVyGBUgASgJQg4KDF9maW5pc2hlZF9hdEISChBfY2hhcmdlZF9jcmVkaXRzQgsKCV9wcm9ncmVzcyKlAQoRR2VuZXJhdGlvbkF0dGVtcHQSEAoIcHJvdmlkZXIYASABKAkSFgoOdXBzdHJlYW1fbW9kZWwYAiABKAkSDwoHb3V0Y29tZRgDIAEoCRIPCgd0b29rX21zGAQgASgDEhUKCGJlZ2FuX21zGAUgASgDSACIAQESFAoHbWFkZV9tcxgGIAEoA0gBiAEBQgsKCV9iZWdhbl9tc0IKCghfbWFkZV9tcyK5AgoUR2VuZXJhdGlvblBhcmFtZXRlcnMSEwoGcHJvbXB0GAEgASgJSACIAQESDQoFY291bnQYAiABKAUSEQoEc2l6ZRgDIAEoCUgBiAEBEhQKB3F1YWxpdHkYBCABKAlIAogBARIUCgdzZWNvbmRzGAUgASgBSAOIAQESEgoFYXVkaW8YBiABKAhIBIgBARIUCgxpbnB1dF9pbWFnZXMYByABKAUSFQoNb3V0cHV0X2Zvcm1hdBgIIAEoCRIXCg9yZXNwb25zZV9mb3JtYXQYCSABKAkSGwoOcGFydGlhbF9pbWFnZXMYCiABKAVIBYgBAUIJCgdfcHJvbXB0QgcKBV9zaXplQgoKCF9xdWFsaXR5QgoKCF9zZWNvbmRzQggKBl9hdWRpb0IRCg9fcGFydGlhbF9pbWFnZXMiPgoPR2VuZXJhdGlvbkVycm9yEg8KB21lc3NhZ2UYASABKAkSDAoEdHlwZRgCIAEoCRIMCgRjb2RlGAMgASgJIi4KGEdldE1lZGlhUmV0ZW50aW9uUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJIjYKGUdldE1lZGlhUmV0ZW50aW9uUmVzcG9uc2USDAoEZGF5cxgBIAEoBRILCgNvd24YAiABKAgiSgoYU2V0TWVkaWFSZXRlbnRpb25SZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEQoEZGF5cxgCIAEoBUgAiAEBQgcKBV9kYXlzIjYKGVNldE1lZGlhUmV0ZW50aW9uUmVzcG9uc2USDAoEZGF5cxgBIAEoBRILCgNvd24YAiABKAgqgQEKDkdlbmVyYXRpb25LaW5kEh8KG0dFTkVSQVRJT05fS0lORF9VTlNQRUNJRklFRBAAEhkKFUdFTkVSQVRJT05fS0lORF9JTUFHRRABEhkKFUdFTkVSQVRJT05fS0lORF9WSURFTxACEhgKFEdFTkVSQVRJT05fS0lORF9URVhUEAMq0wEKEEdlbmVyYXRpb25TdGF0dXMSIQodR0VORVJBVElPTl9TVEFUVVNfVU5TUEVDSUZJRUQQABIdChlHRU5FUkFUSU9OX1NUQVRVU19SVU5OSU5HEAESHwobR0VORVJBVElPTl9TVEFUVVNfU1VDQ0VFREVEEAISHAoYR0VORVJBVElPTl9TVEFUVVNfRkFJTEVEEAMSHQoZR0VORVJBVElPTl9TVEFUVVNfQkxPQ0tFRBAEEh8KG0dFTkVSQVRJT05fU1RBVFVTX0NBTkNFTExFRBAFMukFChZNZWRpYUdlbmVyYXRpb25TZXJ2aWNlEmQKD0xpc3RHZW5lcmF0aW9ucxInLnJvdXRlci5tZWRpYS52MS5MaXN0R2VuZXJhdGlvbnNSZXF1ZXN0Gigucm91dGVyLm1lZGlhLnYxLkxpc3RHZW5lcmF0aW9uc1Jlc3BvbnNlEmEKDkZpbmRHZW5lcmF0aW9uEiYucm91dGVyLm1lZGlhLnYxLkZpbmRHZW5lcmF0aW9uUmVxdWVzdBonLnJvdXRlci5tZWRpYS52MS5GaW5kR2VuZXJhdGlvblJlc3BvbnNlEmcKEFJlbW92ZUdlbmVyYXRpb24SKC5yb3V0ZXIubWVkaWEudjEuUmVtb3ZlR2VuZXJhdGlvblJlcXVlc3QaKS5yb3V0ZXIubWVkaWEudjEuUmVtb3ZlR2VuZXJhdGlvblJlc3BvbnNlEmoKEUdldE1lZGlhUmV0ZW50aW9uEikucm91dGVyLm1lZGlhLnYxLkdldE1lZGlhUmV0ZW50aW9uUmVxdWVzdBoqLnJvdXRlci5tZWRpYS52MS5HZXRNZWRpYVJldGVudGlvblJlc3BvbnNlEmoKEVNldE1lZGlhUmV0ZW50aW9uEikucm91dGVyLm1lZGlhLnYxLlNldE1lZGlhUmV0ZW50aW9uUmVxdWVzdBoqLnJvdXRlci5tZWRpYS52MS5TZXRNZWRpYVJldGVudGlvblJlc3BvbnNlEmkKEExpc3RDbG9zZWRSb3V0ZXMSKS5yb3V0ZXIubG9zc2VzLnYxLkxpc3RDbG9zZWRSb3V0ZXNSZXF1ZXN0Gioucm91dGVyLmxvc3Nlcy52MS5MaXN0Q2xvc2VkUm91dGVzUmVzcG9uc2USWgoLUmVvcGVuUm91dGUSJC5yb3V0ZXIubG9zc2VzLnYxLlJlb3BlblJvdXRlUmVxdWVzdBolLnJvdXRlci5sb3NzZXMudjEuUmVvcGVuUm91dGVSZXNwb25zZWIGcHJvdG8z", [file_router_billing_v1_billing, file_router_losses_v1_losses]);
+  fileDesc("Chtyb3V0ZXIvbWVkaWEvdjEvbWVkaWEucHJvdG8SD3JvdXRlci5tZWRpYS52MSLbAgoWTGlzdEdlbmVyYXRpb25zUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEg4KBmtleV9pZBgCIAEoCRItCgRraW5kGAMgASgOMh8ucm91dGVyLm1lZGlhLnYxLkdlbmVyYXRpb25LaW5kEg0KBW1vZGVsGAQgASgJEjEKBnN0YXR1cxgFIAEoDjIhLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uU3RhdHVzEhoKDWNyZWF0ZWRfYWZ0ZXIYBiABKANIAIgBARIbCg5jcmVhdGVkX2JlZm9yZRgHIAEoA0gBiAEBEg0KBWFmdGVyGAggASgJEg0KBWxpbWl0GAkgASgFEg0KBXRleHRzGAogASgIEhAKCHByb3ZpZGVyGAsgASgJEg8KB2tleV9pZHMYDCADKAlCEAoOX2NyZWF0ZWRfYWZ0ZXJCEQoPX2NyZWF0ZWRfYmVmb3JlIl0KF0xpc3RHZW5lcmF0aW9uc1Jlc3BvbnNlEjAKC2dlbmVyYXRpb25zGAEgAygLMhsucm91dGVyLm1lZGlhLnYxLkdlbmVyYXRpb24SEAoIaGFzX21vcmUYAiABKAgicwoVU3VtR2VuZXJhdGlvbnNSZXF1ZXN0EjcKBmZpbHRlchgBIAEoCzInLnJvdXRlci5tZWRpYS52MS5MaXN0R2VuZXJhdGlvbnNSZXF1ZXN0EhEKCWJhcnNfZnJvbRgCIAEoAxIOCgZiYXJfbXMYAyABKAMioAEKFlN1bUdlbmVyYXRpb25zUmVzcG9uc2USFgoJb2xkZXN0X2F0GAEgASgDSACIAQESLAoEc3VtcxgCIAMoCzIeLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uU3VtEjIKCWxhdGVuY2llcxgDIAMoCzIfLnJvdXRlci5iaWxsaW5nLnYxLkxhdGVuY3lDb3VudEIMCgpfb2xkZXN0X2F0InoKDUdlbmVyYXRpb25TdW0SCwoDYmFyGAEgASgFEjEKBnN0YXR1cxgCIAEoDjIhLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uU3RhdHVzEhAKCHJlcXVlc3RzGAMgASgDEhcKD2NoYXJnZWRfY3JlZGl0cxgEIAEoAyJGChVGaW5kR2VuZXJhdGlvblJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIKCgJpZBgCIAEoCRINCgV0ZXh0cxgDIAEoCCJJChZGaW5kR2VuZXJhdGlvblJlc3BvbnNlEi8KCmdlbmVyYXRpb24YASABKAsyGy5yb3V0ZXIubWVkaWEudjEuR2VuZXJhdGlvbiI5ChdSZW1vdmVHZW5lcmF0aW9uUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEgoKAmlkGAIgASgJIiwKGFJlbW92ZUdlbmVyYXRpb25SZXNwb25zZRIQCghnaXZlbl91cBgBIAEoCCKTBQoKR2VuZXJhdGlvbhIKCgJpZBgBIAEoCRIOCgZrZXlfaWQYAiABKAkSLQoEa2luZBgDIAEoDjIfLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uS2luZBINCgVtb2RlbBgEIAEoCRIxCgZzdGF0dXMYBSABKA4yIS5yb3V0ZXIubWVkaWEudjEuR2VuZXJhdGlvblN0YXR1cxI5CgpwYXJhbWV0ZXJzGAYgASgLMiUucm91dGVyLm1lZGlhLnYxLkdlbmVyYXRpb25QYXJhbWV0ZXJzEgwKBHVybHMYByADKAkSLwoFZXJyb3IYCCABKAsyIC5yb3V0ZXIubWVkaWEudjEuR2VuZXJhdGlvbkVycm9yEhIKCmNyZWF0ZWRfYXQYCSABKAMSGAoLZmluaXNoZWRfYXQYCiABKANIAIgBARIcCg9jaGFyZ2VkX2NyZWRpdHMYCyABKANIAYgBARIPCgdkZWxldGVkGAwgASgIEg8KB2V4cGlyZWQYDSABKAgSFAoMcHJldmlld191cmxzGA4gAygJEhUKCHByb2dyZXNzGA8gASgFSAKIAQESFQoNcHJpY2VfdmVyc2lvbhgQIAEoCRIWCg5wcmljZV9waWNvX3VzZBgRIAEoAxIUCgxpbnB1dF9waXhlbHMYEiADKAMSJQoEdGV4dBgTIAEoCzIXLnJvdXRlci5iaWxsaW5nLnYxLlRleHQSNAoIYXR0ZW1wdHMYFCADKAsyIi5yb3V0ZXIubWVkaWEudjEuR2VuZXJhdGlvbkF0dGVtcHQSEAoIcHJvdmlkZXIYFSABKAlCDgoMX2ZpbmlzaGVkX2F0QhIKEF9jaGFyZ2VkX2NyZWRpdHNCCwoJX3Byb2dyZXNzIqUBChFHZW5lcmF0aW9uQXR0ZW1wdBIQCghwcm92aWRlchgBIAEoCRIWCg51cHN0cmVhbV9tb2RlbBgCIAEoCRIPCgdvdXRjb21lGAMgASgJEg8KB3Rvb2tfbXMYBCABKAMSFQoIYmVnYW5fbXMYBSABKANIAIgBARIUCgdtYWRlX21zGAYgASgDSAGIAQFCCwoJX2JlZ2FuX21zQgoKCF9tYWRlX21zIrkCChRHZW5lcmF0aW9uUGFyYW1ldGVycxITCgZwcm9tcHQYASABKAlIAIgBARINCgVjb3VudBgCIAEoBRIRCgRzaXplGAMgASgJSAGIAQESFAoHcXVhbGl0eRgEIAEoCUgCiAEBEhQKB3NlY29uZHMYBSABKAFIA4gBARISCgVhdWRpbxgGIAEoCEgEiAEBEhQKDGlucHV0X2ltYWdlcxgHIAEoBRIVCg1vdXRwdXRfZm9ybWF0GAggASgJEhcKD3Jlc3BvbnNlX2Zvcm1hdBgJIAEoCRIbCg5wYXJ0aWFsX2ltYWdlcxgKIAEoBUgFiAEBQgkKB19wcm9tcHRCBwoFX3NpemVCCgoIX3F1YWxpdHlCCgoIX3NlY29uZHNCCAoGX2F1ZGlvQhEKD19wYXJ0aWFsX2ltYWdlcyI+Cg9HZW5lcmF0aW9uRXJyb3ISDwoHbWVzc2FnZRgBIAEoCRIMCgR0eXBlGAIgASgJEgwKBGNvZGUYAyABKAkiLgoYR2V0TWVkaWFSZXRlbnRpb25SZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkiNgoZR2V0TWVkaWFSZXRlbnRpb25SZXNwb25zZRIMCgRkYXlzGAEgASgFEgsKA293bhgCIAEoCCJKChhTZXRNZWRpYVJldGVudGlvblJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIRCgRkYXlzGAIgASgFSACIAQFCBwoFX2RheXMiNgoZU2V0TWVkaWFSZXRlbnRpb25SZXNwb25zZRIMCgRkYXlzGAEgASgFEgsKA293bhgCIAEoCCqBAQoOR2VuZXJhdGlvbktpbmQSHwobR0VORVJBVElPTl9LSU5EX1VOU1BFQ0lGSUVEEAASGQoVR0VORVJBVElPTl9LSU5EX0lNQUdFEAESGQoVR0VORVJBVElPTl9LSU5EX1ZJREVPEAISGAoUR0VORVJBVElPTl9LSU5EX1RFWFQQAyrTAQoQR2VuZXJhdGlvblN0YXR1cxIhCh1HRU5FUkFUSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEh0KGUdFTkVSQVRJT05fU1RBVFVTX1JVTk5JTkcQARIfChtHRU5FUkFUSU9OX1NUQVRVU19TVUNDRUVERUQQAhIcChhHRU5FUkFUSU9OX1NUQVRVU19GQUlMRUQQAxIdChlHRU5FUkFUSU9OX1NUQVRVU19CTE9DS0VEEAQSHwobR0VORVJBVElPTl9TVEFUVVNfQ0FOQ0VMTEVEEAUyzAYKFk1lZGlhR2VuZXJhdGlvblNlcnZpY2USZAoPTGlzdEdlbmVyYXRpb25zEicucm91dGVyLm1lZGlhLnYxLkxpc3RHZW5lcmF0aW9uc1JlcXVlc3QaKC5yb3V0ZXIubWVkaWEudjEuTGlzdEdlbmVyYXRpb25zUmVzcG9uc2USYQoOU3VtR2VuZXJhdGlvbnMSJi5yb3V0ZXIubWVkaWEudjEuU3VtR2VuZXJhdGlvbnNSZXF1ZXN0Gicucm91dGVyLm1lZGlhLnYxLlN1bUdlbmVyYXRpb25zUmVzcG9uc2USYQoORmluZEdlbmVyYXRpb24SJi5yb3V0ZXIubWVkaWEudjEuRmluZEdlbmVyYXRpb25SZXF1ZXN0Gicucm91dGVyLm1lZGlhLnYxLkZpbmRHZW5lcmF0aW9uUmVzcG9uc2USZwoQUmVtb3ZlR2VuZXJhdGlvbhIoLnJvdXRlci5tZWRpYS52MS5SZW1vdmVHZW5lcmF0aW9uUmVxdWVzdBopLnJvdXRlci5tZWRpYS52MS5SZW1vdmVHZW5lcmF0aW9uUmVzcG9uc2USagoRR2V0TWVkaWFSZXRlbnRpb24SKS5yb3V0ZXIubWVkaWEudjEuR2V0TWVkaWFSZXRlbnRpb25SZXF1ZXN0Gioucm91dGVyLm1lZGlhLnYxLkdldE1lZGlhUmV0ZW50aW9uUmVzcG9uc2USagoRU2V0TWVkaWFSZXRlbnRpb24SKS5yb3V0ZXIubWVkaWEudjEuU2V0TWVkaWFSZXRlbnRpb25SZXF1ZXN0Gioucm91dGVyLm1lZGlhLnYxLlNldE1lZGlhUmV0ZW50aW9uUmVzcG9uc2USaQoQTGlzdENsb3NlZFJvdXRlcxIpLnJvdXRlci5sb3NzZXMudjEuTGlzdENsb3NlZFJvdXRlc1JlcXVlc3QaKi5yb3V0ZXIubG9zc2VzLnYxLkxpc3RDbG9zZWRSb3V0ZXNSZXNwb25zZRJaCgtSZW9wZW5Sb3V0ZRIkLnJvdXRlci5sb3NzZXMudjEuUmVvcGVuUm91dGVSZXF1ZXN0GiUucm91dGVyLmxvc3Nlcy52MS5SZW9wZW5Sb3V0ZVJlc3BvbnNlYgZwcm90bzM", [file_router_billing_v1_billing, file_router_losses_v1_losses]);
 
 /**
  * @generated from message router.media.v1.ListGenerationsRequest
@@ -137,6 +137,104 @@ export const ListGenerationsResponseSchema: GenMessage<ListGenerationsResponse> 
   messageDesc(file_router_media_v1_media, 1);
 
 /**
+ * @generated from message router.media.v1.SumGenerationsRequest
+ */
+export type SumGenerationsRequest = Message<"router.media.v1.SumGenerationsRequest"> & {
+  /**
+   * Its page does not apply.
+   *
+   * @generated from field: router.media.v1.ListGenerationsRequest filter = 1;
+   */
+  filter?: ListGenerationsRequest | undefined;
+
+  /**
+   * Begin of bar 0, Unix milliseconds.
+   *
+   * @generated from field: int64 bars_from = 2;
+   */
+  barsFrom: bigint;
+
+  /**
+   * Width of a bar; 0 = only the oldest request is found.
+   *
+   * @generated from field: int64 bar_ms = 3;
+   */
+  barMs: bigint;
+};
+
+/**
+ * Describes the message router.media.v1.SumGenerationsRequest.
+ * Use `create(SumGenerationsRequestSchema)` to create a new message.
+ */
+export const SumGenerationsRequestSchema: GenMessage<SumGenerationsRequest> = /*@__PURE__*/
+  messageDesc(file_router_media_v1_media, 2);
+
+/**
+ * @generated from message router.media.v1.SumGenerationsResponse
+ */
+export type SumGenerationsResponse = Message<"router.media.v1.SumGenerationsResponse"> & {
+  /**
+   * Begin of the oldest request, Unix milliseconds; only without bars. Absent = no request.
+   *
+   * @generated from field: optional int64 oldest_at = 1;
+   */
+  oldestAt?: bigint | undefined;
+
+  /**
+   * @generated from field: repeated router.media.v1.GenerationSum sums = 2;
+   */
+  sums: GenerationSum[];
+
+  /**
+   * Latencies of succeeded requests.
+   *
+   * @generated from field: repeated router.billing.v1.LatencyCount latencies = 3;
+   */
+  latencies: LatencyCount[];
+};
+
+/**
+ * Describes the message router.media.v1.SumGenerationsResponse.
+ * Use `create(SumGenerationsResponseSchema)` to create a new message.
+ */
+export const SumGenerationsResponseSchema: GenMessage<SumGenerationsResponse> = /*@__PURE__*/
+  messageDesc(file_router_media_v1_media, 3);
+
+/**
+ * Requests of one status that have begun in one bar.
+ *
+ * @generated from message router.media.v1.GenerationSum
+ */
+export type GenerationSum = Message<"router.media.v1.GenerationSum"> & {
+  /**
+   * @generated from field: int32 bar = 1;
+   */
+  bar: number;
+
+  /**
+   * @generated from field: router.media.v1.GenerationStatus status = 2;
+   */
+  status: GenerationStatus;
+
+  /**
+   * @generated from field: int64 requests = 3;
+   */
+  requests: bigint;
+
+  /**
+   * @generated from field: int64 charged_credits = 4;
+   */
+  chargedCredits: bigint;
+};
+
+/**
+ * Describes the message router.media.v1.GenerationSum.
+ * Use `create(GenerationSumSchema)` to create a new message.
+ */
+export const GenerationSumSchema: GenMessage<GenerationSum> = /*@__PURE__*/
+  messageDesc(file_router_media_v1_media, 4);
+
+/**
  * @generated from message router.media.v1.FindGenerationRequest
  */
 export type FindGenerationRequest = Message<"router.media.v1.FindGenerationRequest"> & {
@@ -163,7 +261,7 @@ export type FindGenerationRequest = Message<"router.media.v1.FindGenerationReque
  * Use `create(FindGenerationRequestSchema)` to create a new message.
  */
 export const FindGenerationRequestSchema: GenMessage<FindGenerationRequest> = /*@__PURE__*/
-  messageDesc(file_router_media_v1_media, 2);
+  messageDesc(file_router_media_v1_media, 5);
 
 /**
  * @generated from message router.media.v1.FindGenerationResponse
@@ -182,7 +280,7 @@ export type FindGenerationResponse = Message<"router.media.v1.FindGenerationResp
  * Use `create(FindGenerationResponseSchema)` to create a new message.
  */
 export const FindGenerationResponseSchema: GenMessage<FindGenerationResponse> = /*@__PURE__*/
-  messageDesc(file_router_media_v1_media, 3);
+  messageDesc(file_router_media_v1_media, 6);
 
 /**
  * @generated from message router.media.v1.RemoveGenerationRequest
@@ -204,7 +302,7 @@ export type RemoveGenerationRequest = Message<"router.media.v1.RemoveGenerationR
  * Use `create(RemoveGenerationRequestSchema)` to create a new message.
  */
 export const RemoveGenerationRequestSchema: GenMessage<RemoveGenerationRequest> = /*@__PURE__*/
-  messageDesc(file_router_media_v1_media, 4);
+  messageDesc(file_router_media_v1_media, 7);
 
 /**
  * @generated from message router.media.v1.RemoveGenerationResponse
@@ -223,7 +321,7 @@ export type RemoveGenerationResponse = Message<"router.media.v1.RemoveGeneration
  * Use `create(RemoveGenerationResponseSchema)` to create a new message.
  */
 export const RemoveGenerationResponseSchema: GenMessage<RemoveGenerationResponse> = /*@__PURE__*/
-  messageDesc(file_router_media_v1_media, 5);
+  messageDesc(file_router_media_v1_media, 8);
 
 /**
  * @generated from message router.media.v1.Generation
@@ -370,7 +468,7 @@ export type Generation = Message<"router.media.v1.Generation"> & {
  * Use `create(GenerationSchema)` to create a new message.
  */
 export const GenerationSchema: GenMessage<Generation> = /*@__PURE__*/
-  messageDesc(file_router_media_v1_media, 6);
+  messageDesc(file_router_media_v1_media, 9);
 
 /**
  * One sending of a request to one provider.
@@ -422,7 +520,7 @@ export type GenerationAttempt = Message<"router.media.v1.GenerationAttempt"> & {
  * Use `create(GenerationAttemptSchema)` to create a new message.
  */
 export const GenerationAttemptSchema: GenMessage<GenerationAttempt> = /*@__PURE__*/
-  messageDesc(file_router_media_v1_media, 7);
+  messageDesc(file_router_media_v1_media, 10);
 
 /**
  * Parameters as executed: every "auto" is resolved. Parameters that the model ignores or does not offer are absent.
@@ -490,7 +588,7 @@ export type GenerationParameters = Message<"router.media.v1.GenerationParameters
  * Use `create(GenerationParametersSchema)` to create a new message.
  */
 export const GenerationParametersSchema: GenMessage<GenerationParameters> = /*@__PURE__*/
-  messageDesc(file_router_media_v1_media, 8);
+  messageDesc(file_router_media_v1_media, 11);
 
 /**
  * Error that the caller received.
@@ -521,7 +619,7 @@ export type GenerationError = Message<"router.media.v1.GenerationError"> & {
  * Use `create(GenerationErrorSchema)` to create a new message.
  */
 export const GenerationErrorSchema: GenMessage<GenerationError> = /*@__PURE__*/
-  messageDesc(file_router_media_v1_media, 9);
+  messageDesc(file_router_media_v1_media, 12);
 
 /**
  * @generated from message router.media.v1.GetMediaRetentionRequest
@@ -538,7 +636,7 @@ export type GetMediaRetentionRequest = Message<"router.media.v1.GetMediaRetentio
  * Use `create(GetMediaRetentionRequestSchema)` to create a new message.
  */
 export const GetMediaRetentionRequestSchema: GenMessage<GetMediaRetentionRequest> = /*@__PURE__*/
-  messageDesc(file_router_media_v1_media, 10);
+  messageDesc(file_router_media_v1_media, 13);
 
 /**
  * @generated from message router.media.v1.GetMediaRetentionResponse
@@ -564,7 +662,7 @@ export type GetMediaRetentionResponse = Message<"router.media.v1.GetMediaRetenti
  * Use `create(GetMediaRetentionResponseSchema)` to create a new message.
  */
 export const GetMediaRetentionResponseSchema: GenMessage<GetMediaRetentionResponse> = /*@__PURE__*/
-  messageDesc(file_router_media_v1_media, 11);
+  messageDesc(file_router_media_v1_media, 14);
 
 /**
  * @generated from message router.media.v1.SetMediaRetentionRequest
@@ -588,7 +686,7 @@ export type SetMediaRetentionRequest = Message<"router.media.v1.SetMediaRetentio
  * Use `create(SetMediaRetentionRequestSchema)` to create a new message.
  */
 export const SetMediaRetentionRequestSchema: GenMessage<SetMediaRetentionRequest> = /*@__PURE__*/
-  messageDesc(file_router_media_v1_media, 12);
+  messageDesc(file_router_media_v1_media, 15);
 
 /**
  * @generated from message router.media.v1.SetMediaRetentionResponse
@@ -612,7 +710,7 @@ export type SetMediaRetentionResponse = Message<"router.media.v1.SetMediaRetenti
  * Use `create(SetMediaRetentionResponseSchema)` to create a new message.
  */
 export const SetMediaRetentionResponseSchema: GenMessage<SetMediaRetentionResponse> = /*@__PURE__*/
-  messageDesc(file_router_media_v1_media, 13);
+  messageDesc(file_router_media_v1_media, 16);
 
 /**
  * @generated from enum router.media.v1.GenerationKind
@@ -719,6 +817,16 @@ export const MediaGenerationService: GenService<{
     methodKind: "unary";
     input: typeof ListGenerationsRequestSchema;
     output: typeof ListGenerationsResponseSchema;
+  },
+  /**
+   * Sums all requests of a list in bars of time. Errors: invalid_value.
+   *
+   * @generated from rpc router.media.v1.MediaGenerationService.SumGenerations
+   */
+  sumGenerations: {
+    methodKind: "unary";
+    input: typeof SumGenerationsRequestSchema;
+    output: typeof SumGenerationsResponseSchema;
   },
   /**
    * Returns one request. Errors: invalid_value.
