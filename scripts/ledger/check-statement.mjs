@@ -96,8 +96,8 @@ class Month {
     const before = this.#windows.get(`${budget} ${window}`);
     if (budget === null) return;
     const after = { used: BigInt(used), held: BigInt(held) };
-    const isNext = after.used === before?.used + charge && after.held === before?.held + change;
-    if (before !== undefined && !isNext) {
+    const wanted = before && { used: before.used + charge, held: before.held + change };
+    if (wanted !== undefined && (after.used !== wanted.used || after.held !== wanted.held)) {
       throw new Error(`Step ${seq} has another total of budget ${budget} than the steps up to it.`);
     }
     this.#windows.set(`${budget} ${window}`, after);
@@ -156,12 +156,8 @@ function checkSignature({ hash, signing }, key) {
   if (signing === null) throw new Error("The statement is not signed.");
   const der = Buffer.from(key ?? signing.public_key, "base64");
   const publicKey = createPublicKey({ key: der, format: "der", type: "spki" });
-  const isOwn = verify(
-    null,
-    Buffer.from(`statement ${hash}`),
-    publicKey,
-    Buffer.from(signing.signature, "base64"),
-  );
+  const signature = Buffer.from(signing.signature, "base64");
+  const isOwn = verify(null, Buffer.from(`statement ${hash}`), publicKey, signature);
   if (!isOwn) throw new Error("The signature is not that of the operator.");
 }
 

@@ -13,7 +13,7 @@ import { sentenceOfFailure } from "../output/failure.ts";
 import { report } from "../output/report.ts";
 import { type Column, table } from "../output/table.ts";
 import type { Router } from "../router/router.ts";
-import { addStatementCommand } from "./statement-command.ts";
+import { addStatementCommand } from "./ledger/statement-command.ts";
 
 interface NewAccount {
   readonly name: string;

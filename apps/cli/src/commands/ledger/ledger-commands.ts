@@ -2,9 +2,9 @@
 import { formatCredits, formatPicoUsd } from "@gr/money";
 import type { VerifyLedgerResponse } from "@gr/proto/billing";
 import type { Command } from "commander";
-import type { Runs } from "../command.ts";
-import { report } from "../output/report.ts";
-import { table } from "../output/table.ts";
+import type { Runs } from "../../command.ts";
+import { report } from "../../output/report.ts";
+import { table } from "../../output/table.ts";
 
 const VERIFY_TIMEOUT_MS = 10 * 60_000;
 /** Long, because the command reads the whole ledger. */

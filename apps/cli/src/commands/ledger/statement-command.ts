@@ -5,9 +5,9 @@ import { pipeline } from "node:stream/promises";
 import { StatementService } from "@gr/proto/billing";
 import { OperatorError } from "@gr/runtime";
 import type { Command } from "commander";
-import type { Runs } from "../command.ts";
-import { report } from "../output/report.ts";
-import type { Router } from "../router/router.ts";
+import type { Runs } from "../../command.ts";
+import { report } from "../../output/report.ts";
+import type { Router } from "../../router/router.ts";
 
 interface StatementOptions {
   readonly account: string;

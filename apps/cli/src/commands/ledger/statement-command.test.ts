@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { type RouterUnderTest, startRouter } from "../test/start-router.ts";
+import { type RouterUnderTest, startRouter } from "../../test/start-router.ts";
 
 const ACCOUNT = "0190c0de-0000-7000-8000-00000000000a";
 const LINES = ["4", "5", "6", "7", "8"].map((seq) => JSON.stringify([seq, null]));
