@@ -115,9 +115,11 @@ const testText = ({ quick, deep }: Tests) =>
 const COST = "One chat request, PostgreSQL included";
 
 function peersText({ micros }: Peers): string {
-  const figures = Object.entries(micros).map(([name, cost]) => `${name}: ${costText(cost)}`);
-  return `${COST}. ${figures.join("; ")}`;
+  const figures = Object.entries(micros).map(([name, cost]) => `${capitalized(name)}: ${costText(cost)}`);
+  return `${COST}. ${figures.join(". ")}`;
 }
+
+const capitalized = (name: string) => name.slice(0, 1).toUpperCase() + name.slice(1);
 
 function costText(cost: ChatCost): string {
   const figures = Object.entries(cost).map(([connections, micros]) => `${micros} µs at ${connections}`);

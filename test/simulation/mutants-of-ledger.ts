@@ -121,6 +121,13 @@ export const MUTANTS_OF_LEDGER: readonly Mutant[] = [
   },
   {
     file: ADMISSION,
+    find: "return isShared ? [...own, ...chainFrom(account, member)] : own;",
+    replace: "return own;",
+    what: "the playground of a member escapes the member's budget",
+    caught: TREES,
+  },
+  {
+    file: ADMISSION,
     find: "levels.findIndex((level) => {",
     replace: "levels.slice(0, 1).findIndex((level) => {",
     what: "the limits above the key do not count",

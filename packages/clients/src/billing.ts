@@ -52,6 +52,8 @@ export interface PlaceRequest {
   readonly holdId: string;
   readonly accountId: string;
   readonly spenderId: string;
+  /** Person of a web token; the hold counts in the budget of this member too. */
+  readonly personId?: string | undefined;
   /** Upper bound of the charge; with `mostCredits` the smallest useful hold. */
   readonly credits: Credits;
   /** Wanted size of the hold. It is cut to a quarter of the free credits, but not below `credits`. */
@@ -73,6 +75,7 @@ export interface PlaceRequest {
 export interface ClaimingRequest {
   readonly accountId: string;
   readonly spenderId: string;
+  readonly personId?: string | undefined;
   readonly claim: Claim;
 }
 
@@ -80,6 +83,7 @@ export interface ClaimingRequest {
 export interface SpendingRequest {
   readonly accountId: string;
   readonly spenderId: string;
+  readonly personId?: string | undefined;
   /** Claim of the later place, if any. */
   readonly claimKey?: Uint8Array | undefined;
   /** Minimum size of the later hold; absent: the smallest hold. */
@@ -254,8 +258,8 @@ export function createBilling(ledger: ServiceClient<typeof BillingService>, cloc
     });
 
   return {
-    place: async ({ mostCredits, ...request }) => {
-      const value = { ...request, ...upTo(mostCredits), deadlineAt: BigInt(request.deadlineAt) };
+    place: async ({ mostCredits, personId = "", ...request }) => {
+      const value = { ...request, personId, ...upTo(mostCredits), deadlineAt: BigInt(request.deadlineAt) };
       let outcome: Outcome;
       try {
         outcome = await post({ operation: { case: "place", value } });
@@ -308,14 +312,16 @@ export function createBilling(ledger: ServiceClient<typeof BillingService>, cloc
       const request = { ...capture, costPicoUsd: cost, contentType, body };
       return insist(() => ledger.keepAnswer(request).then(() => true, falseIfResolved));
     },
-    findEarlier: async ({ accountId, spenderId, claim }) => {
-      const { outcome } = await ledger.judgeClaim({ accountId, spenderId, claim }).catch((error) => {
-        throw unavailable(error);
-      });
+    findEarlier: async ({ accountId, spenderId, personId = "", claim }) => {
+      const { outcome } = await ledger
+        .judgeClaim({ accountId, spenderId, personId, claim })
+        .catch((error) => {
+          throw unavailable(error);
+        });
       return outcome && earlierHoldOf(outcome, clock.now());
     },
-    maySpend: async ({ accountId, spenderId, claimKey, credits }) => {
-      const request = { accountId, spenderId, ...(claimKey && { claimKey }), ...(credits && { credits }) };
+    maySpend: async ({ personId = "", claimKey, credits, ...payer }) => {
+      const request = { ...payer, personId, ...(claimKey && { claimKey }), ...(credits && { credits }) };
       const { outcome } = await ledger.checkSpender(request).catch((error) => {
         throw unavailable(error);
       });

@@ -37,6 +37,7 @@ export {
   type SavedTexts,
   savedTextRecord,
 } from "./saved-texts.ts";
+export { sidesOf, usdOf } from "./statement-amounts.ts";
 export {
   createTextLog,
   TextApi,

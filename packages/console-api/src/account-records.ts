@@ -1,19 +1,20 @@
 // Records of an account's keys and its money.
 import { z } from "zod";
 import { alertRecord } from "./alert-records.ts";
+import { budgetRecord, spendPeriod } from "./budget-records.ts";
 import { name, page, time, usd, usdInput } from "./fields.ts";
 import { responseFormat } from "./people.ts";
 
 export const keyKind = z.enum(["normal", "management"], { error: "It must be normal or management" });
-export const spendPeriod = z.enum(["day", "week", "month"], { error: "It must be day, week, month or null" });
-
 export const keyRecord = z.object({
   id: z.string(),
   name: z.string(),
   kind: keyKind,
   hint: z.string().describe("first characters and last four of the secret"),
   is_active: z.boolean().describe("the key's switch"),
-  status: z.enum(["active", "disabled", "expired", "blocked"]).describe("blocked: its limit is used up"),
+  status: z
+    .enum(["active", "disabled", "expired", "blocked"])
+    .describe("blocked: its limit, or that of the budget above it, is used up, or that budget is closed"),
   created_at: time,
   expires_at: time.nullable(),
   spend_limit: usd.nullable(),
@@ -23,15 +24,21 @@ export const keyRecord = z.object({
   total_spend: usd,
   total_requests: z.number().int(),
   last_used_on: z.string().nullable().describe("the last day, UTC, on which it was charged; null = none"),
-  available: usd.describe("amount that the key can spend now: its remaining limit, at most the balance"),
+  available: usd.describe(
+    "amount that the key can spend now: its remaining limit, at most the balance and that of its budget",
+  ),
   allowed_models: z
     .array(z.string())
     .nullable()
     .describe("ids, or their beginnings with * at the end; null = all models"),
   allowed_providers: z.array(z.string()).nullable().describe("null = all providers"),
   default_response_format: responseFormat.nullable().describe("null = that of the account"),
+  limited_by: z
+    .enum(["key", "budget", "balance"])
+    .nullable()
+    .describe("which of them binds; null = management key"),
+  budget: budgetRecord.nullable().describe("the budget above the key, whose limit it shares"),
   saves_texts: z.boolean().describe("prompts and answers of text requests with the key are saved"),
-  limited_by: z.enum(["key", "balance"]).nullable().describe("which of them binds; null = management key"),
   former_secret: z
     .object({ hint: z.string(), ends_at: time })
     .nullable()

@@ -3,6 +3,7 @@
 import { z } from "zod";
 import * as account from "./account-records.ts";
 import * as alerts from "./alert-records.ts";
+import * as budgets from "./budget-records.ts";
 import { routes } from "./console-route.ts";
 import { day, pageQuery } from "./fields.ts";
 import * as health from "./operator/health-records.ts";
@@ -84,6 +85,15 @@ const memberRoutes = routes({
     summary:
       "Remove a member: an admin removes others, each member may remove itself; one owner always remains",
     status: 204,
+  },
+  setMemberBudget: {
+    method: "PATCH",
+    path: "/console/api/accounts/:account/members/:person/budget",
+    access: "admin",
+    summary:
+      "Set the limit that all keys of a member share; its keys without a budget come below it. Only an owner limits an owner",
+    body: budgets.memberBudgetBody,
+    answer: budgets.budgetRecord,
   },
   readAudit: {
     method: "GET",

@@ -2,6 +2,7 @@
 // The server checks roles, queries and bodies by it; the application derives its types from it.
 export * from "./account-records.ts";
 export * from "./alert-records.ts";
+export * from "./budget-records.ts";
 export type { ConsoleAccess, ConsoleRoute } from "./console-route.ts";
 export * from "./console-routes.ts";
 export * from "./fields.ts";

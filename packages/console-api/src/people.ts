@@ -1,5 +1,6 @@
 // Records of people, their sessions and their memberships.
 import { z } from "zod";
+import { budgetRecord } from "./budget-records.ts";
 import { email, name, page, password, role, time } from "./fields.ts";
 
 export const person = z.object({ id: z.string(), email: z.string(), name: z.string() });
@@ -125,7 +126,16 @@ export const invitation = z.object({
   created_at: time,
   expires_at: time,
 });
-export const memberList = z.object({ data: z.array(member), invitations: z.array(invitation) });
+export const memberList = z.object({
+  data: z.array(member),
+  invitations: z.array(invitation),
+  budgets: z
+    .array(budgetRecord)
+    .nullable()
+    .describe(
+      "limits that all keys of one member share, by the id of the person; null = billing does not answer",
+    ),
+});
 export const invitationBody = z.object({ email, role });
 export const newInvitation = invitation.extend({
   link: z.string().nullable().describe("for the inviter to hand on; null = it was mailed"),

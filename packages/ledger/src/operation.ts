@@ -36,6 +36,8 @@ export interface Place extends OnHold {
   readonly kind: "place";
   /** Lowest budget of the chain, for example that of the API key. */
   readonly budgetId: Id;
+  /** Budget of the member that spends from a budget of all members. It counts above a budget without a parent, if it exists. */
+  readonly memberId?: Id | undefined;
   readonly credits: Credits;
   /** Upper limit of a hold that grows into free credits. Absent: the hold has exactly `credits`. */
   readonly most?: Credits | undefined;

@@ -277,6 +277,63 @@ describe("a key without a parent that gets one", () => {
   });
 });
 
+describe("a place of a member from a key of all members", () => {
+  function withMembers(): LedgerUnderTest {
+    const ledger = new LedgerUnderTest().open(1_000n);
+    ledger.put(budget("whole", { level: "account", limit: 30n }));
+    ledger.put(budget("ann", { level: "member", parentId: "whole", limit: 20n }));
+    ledger.put(budget("ben", { level: "member" }));
+    return ledger;
+  }
+  const OF_ANN = { memberId: "ann" };
+
+  test("counts in the budget of the member and in those above, and grows and ends there", () => {
+    const ledger = withMembers();
+    expect(ledger.place("hold", 20n, OF_ANN).code).toBe("done");
+    expect(ledger.steps.at(-1)?.budgets.map(({ budget: no }) => no)).toEqual([1, 3, 2]);
+    expect(ledger.place("beyond", 1n, OF_ANN)).toMatchObject({
+      refusal: { budget: { id: "ann" }, inFlight: true },
+    });
+    expect(ledger.extend("hold", 21n)).toMatchObject({ refusal: { budget: { id: "ann" }, inFlight: false } });
+    expect(ledger.place("of nobody", 50n).code).toBe("done");
+    expect(ledger.place("of ben", 50n, { memberId: "ben" }).code).toBe("done");
+    ledger.capture("hold", 15n);
+    expect([ledger.window("ann"), ledger.window("whole")]).toEqual([
+      { used: 15n, held: 0n },
+      { used: 15n, held: 0n },
+    ]);
+    change(ledger, "whole", { active: false });
+    expect(ledger.place("closed", 1n, OF_ANN)).toMatchObject({
+      code: "budget_closed",
+      refusal: { budget: { id: "whole" } },
+    });
+  });
+
+  test("counts in its key alone without a budget of the member, and below another parent", () => {
+    const ledger = withMembers();
+    ledger.put(budget("customer", { level: "customer" }));
+    ledger.put(budget("key of a customer", { parentId: "customer" }));
+    for (const memberId of ["nobody", "whole", "customer", KEY]) {
+      expect(ledger.place(`hold of ${memberId}`, 10n, { memberId }).code).toBe("done");
+    }
+    ledger.place("hold", 100n, { ...OF_ANN, budgetId: "key of a customer" });
+    expect(ledger.window("ann")).toEqual({ used: 0n, held: 0n });
+    expect(ledger.window("customer")).toEqual({ used: 0n, held: 100n });
+    expect(ledger.window(KEY)).toEqual({ used: 0n, held: 40n });
+  });
+
+  test("is checked by dry runs as a place is", () => {
+    const ledger = withMembers();
+    const checked = checkSpender(
+      ledger.account,
+      { budgetId: KEY, ...OF_ANN, credits: 21n },
+      { absentHolds: new Set(), claims: new Map() },
+      ledger.now,
+    );
+    expect(checked).toMatchObject({ outcome: { refusal: { budget: { id: "ann" } } } });
+  });
+});
+
 describe.each(LEVELS)("a change of the period of the budget $id with open holds", ({ id }) => {
   test.each(PERIODS.filter((period) => period !== "week"))(
     "from week to %s begins a window at zero there alone, and each end counts where its hold was admitted",

@@ -9,6 +9,8 @@ export interface Order {
   readonly accountId: string;
   /** Owner of the spend limit: an API key, or the account for its web tokens. */
   readonly keyId: string;
+  /** Person of a web token, until the hold is placed. */
+  readonly personId?: string | undefined;
   readonly model: string;
   readonly priceVersion: string;
   /** The hold's size: an upper bound of the charge. */

@@ -29,9 +29,9 @@ export interface PaidBodiesOptions {
 export function rulesOfPaidBodies({ billing, spenderOf, mostBytes, meter }: PaidBodiesOptions): BodyRules {
   const ask = async (request: Request, credits: Credits) => {
     const spender = spenderOf(request);
-    const { accountId, keyId: spenderId } = spender;
+    const { accountId, keyId: spenderId, personId } = spender;
     const claimKey = claimKeyOf(request.headers, request.routeOptions.url ?? "", spender);
-    await billing.maySpend({ accountId, spenderId, claimKey, credits });
+    await billing.maySpend({ accountId, spenderId, personId, claimKey, credits });
   };
   return {
     freeBytes: FREE_BYTES,

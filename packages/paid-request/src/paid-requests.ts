@@ -132,13 +132,19 @@ export class PaidRequests<K extends Kinds> {
    * @throws as `prepare` does, or because of the claim
    */
   async prepareOrFindEarlier<T>(
-    { accountId, keyId: spenderId, claim }: Pick<Order, "accountId" | "keyId" | "claim">,
+    {
+      accountId,
+      keyId: spenderId,
+      personId,
+      claim,
+    }: Pick<Order, "accountId" | "keyId" | "personId" | "claim">,
     prepare: () => T | Promise<T>,
   ): Promise<{ readonly prepared: T } | { readonly earlier: string }> {
     try {
       return { prepared: await prepare() };
     } catch (refusal) {
-      const earlier = claim && (await this.#options.billing.findEarlier({ accountId, spenderId, claim }));
+      const { billing } = this.#options;
+      const earlier = claim && (await billing.findEarlier({ accountId, spenderId, personId, claim }));
       if (earlier === undefined) throw refusal;
       return { earlier };
     }
@@ -182,19 +188,11 @@ export class PaidRequests<K extends Kinds> {
 
   /** @returns the id of the earlier, charged request that has the claim; then there is no hold */
   async #place(order: K["order"], route: Route): Promise<string | undefined> {
-    const { id, keyId, accountId, credits, mostCredits, model, priceVersion, deadlineAt, claim } = order;
+    const { id, keyId, personId, accountId, credits, mostCredits, model, priceVersion, deadlineAt, claim } =
+      order;
     const { billing, service } = this.#options;
-    const hold = {
-      holdId: id,
-      accountId,
-      spenderId: keyId,
-      credits,
-      mostCredits,
-      service,
-      model,
-      priceVersion,
-      deadlineAt,
-    };
+    const payer = { accountId, spenderId: keyId, personId };
+    const hold = { holdId: id, ...payer, credits, mostCredits, service, model, priceVersion, deadlineAt };
     try {
       const placed = await billing.place({ ...hold, ...route, claim });
       if ("earlier" in placed) return placed.earlier;

@@ -1,6 +1,7 @@
 // Dependencies of all console handlers; module.ts creates them once.
 import type { ActivityService } from "@gr/proto/activity";
 import type { BillingReportService, BillingService } from "@gr/proto/billing";
+import type { BudgetService } from "@gr/proto/budgets";
 import type { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import type { KeysService } from "@gr/proto/keys";
 import type { MediaGenerationService } from "@gr/proto/media";
@@ -44,6 +45,7 @@ export interface ConsoleDeps {
   readonly links: Links;
   readonly keys: ServiceClient<typeof KeysService>;
   readonly billing: ServiceClient<typeof BillingService>;
+  readonly budgets: ServiceClient<typeof BudgetService>;
   readonly reports: ServiceClient<typeof BillingReportService>;
   readonly activity: ServiceClient<typeof ActivityService>;
   readonly savedTexts: ServiceClient<typeof SavedTextService>;

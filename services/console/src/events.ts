@@ -50,6 +50,8 @@ export interface ConsoleEvents {
   accountsNotCopied(problem: string): void;
   /** Billing did not store the creator of a key; the next read by member repeats it. */
   keyMemberNotNamed(error: unknown): void;
+  /** The list of members was answered without their budgets. */
+  memberBudgetsNotRead(accountId: string, error: unknown): void;
   /** The answer of a rotation has the secret and not the key. */
   rotatedKeyNotRead(keyId: string, error: unknown): void;
   /** The audit log has no line of this rotation. */
@@ -171,6 +173,8 @@ export function createConsoleEvents(
     },
     accountsNotCopied: (problem) => log.warn({ problem }, "the newest accounts were not read from keys"),
     keyMemberNotNamed: (err) => log.warn({ err }, "billing did not store the creator of a key"),
+    memberBudgetsNotRead: (accountId, err) =>
+      log.warn({ accountId, err }, "billing did not answer the budgets of members"),
     rotatedKeyNotRead: (keyId, err) =>
       log.warn({ keyId, err }, "the answer of a rotation has the secret, without the figures of the key"),
     rotationNotAudited: (keyId, personId, err) =>

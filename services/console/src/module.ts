@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { ActivityService } from "@gr/proto/activity";
 import { BillingReportService, BillingService, TextLogService } from "@gr/proto/billing";
+import { BudgetService } from "@gr/proto/budgets";
 import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import { KeysService } from "@gr/proto/keys";
 import { MediaGenerationService } from "@gr/proto/media";
@@ -116,6 +117,7 @@ export const consoleModule = defineModule({
       links,
       keys,
       billing,
+      budgets: dial("billing", BudgetService),
       reports,
       activity,
       savedTexts,

@@ -27,6 +27,7 @@ const GOOD = {
   is_on: false,
   threshold: "1.00",
   monthly_limit: "1.00",
+  spend_limit: "1.00",
 };
 
 let served: ConsoleUnderTest;

@@ -13,6 +13,7 @@ import { activityRoutes } from "./routes/account/activity-routes.ts";
 import { alertRoutes } from "./routes/account/alert-routes.ts";
 import { keyRoutes } from "./routes/account/key-routes.ts";
 import { ledgerRoutes } from "./routes/account/ledger-routes.ts";
+import { memberBudgetRoutes } from "./routes/account/member-budget-routes.ts";
 import { memberRoutes } from "./routes/account/member-routes.ts";
 import { moneyRoutes } from "./routes/account/money-routes.ts";
 import { paymentRoutes } from "./routes/account/payment-routes.ts";
@@ -38,6 +39,7 @@ export function consoleRest(deps: ConsoleDeps, work: RunningWork): RestApi {
     ...issuerRoutes(deps),
     ...passkeyRoutes(deps),
     ...memberRoutes(deps),
+    ...memberBudgetRoutes(deps),
     ...keyRoutes(deps),
     ...alertRoutes(deps),
     ...ledgerRoutes(deps),

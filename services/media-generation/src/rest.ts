@@ -242,7 +242,7 @@ async function readRequest(
   path: string,
   { body, caller: principal, http, reply }: RestRequest<MediaRequest, unknown, Principal>,
 ) {
-  const { accountId, keyId, responseFormat, allowed } = principal;
+  const { accountId, keyId, personId, responseFormat, allowed } = principal;
   const fields = { ...body, response_format: body.response_format ?? responseFormat ?? "url" };
   refuseAmountNames(http.body as object);
   const sources = inputSources(fields);
@@ -253,7 +253,8 @@ async function readRequest(
   };
   const claim = await claimOf(http.headers, path, principal, content, work);
   const parts = { fields, sources, allowance: allowanceOf(http, reply, bodies) };
-  const sender = { requestId: http.id, accountId, keyId, claim, allowed, maxCost: maxCostOf(http.headers) };
+  const owner = { accountId, keyId, personId };
+  const sender = { requestId: http.id, ...owner, claim, allowed, maxCost: maxCostOf(http.headers) };
   return { parts, sender };
 }
 

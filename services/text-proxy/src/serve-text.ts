@@ -78,14 +78,14 @@ export async function serveText(
   reply: FastifyReply,
 ): Promise<unknown> {
   const began = performance.now();
-  const { accountId, keyId } = principal;
+  const { accountId, keyId, personId } = principal;
   const reading = readRequest(api, accountId, http);
   const request = reading instanceof Promise ? await reading : reading;
   const content = () => [request.bytes];
   const claim = await claimOf(http.headers, TEXT_PATHS[api], principal, content, { owner: accountId });
   const maxCost = maxCostOf(http.headers);
   const continues = continuesElsewhere(http.headers);
-  const found = await deps.paid.prepareOrFindEarlier({ accountId, keyId, claim }, () => {
+  const found = await deps.paid.prepareOrFindEarlier({ accountId, keyId, personId, claim }, () => {
     const target = findTarget(deps, request, principal);
     const size = sizeOf(request, target);
     requireWithin(boundOf(size), maxCost);
@@ -98,6 +98,7 @@ export async function serveText(
     id: http.id,
     accountId,
     keyId,
+    personId,
     model: found.prepared.model.id,
     priceVersion,
     credits: size.credits,

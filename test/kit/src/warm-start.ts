@@ -1,5 +1,5 @@
 // Most of a start of our processes is reading the same source files. Node stores its compiled code of
-// them in a folder, for all processes of a jest run with this environment.
+// them in a folder, for all processes with this environment, also of later runs.
 
 /**
  * Names the folder to the workers of jest. They do not use it themselves: writing to it at their end needs too long.

@@ -189,16 +189,18 @@ export class FakeLedger {
     row.kept ??= request;
   }
 
-  judgeClaim({ accountId, spenderId: budgetId, claim }: JudgeClaimRequest): Outcome {
+  judgeClaim({ accountId, spenderId: budgetId, personId, claim }: JudgeClaimRequest): Outcome {
     this.#admit(accountId, budgetId);
     if (claim === undefined) return outcomeMessage({ code: "done" });
-    const asked = { budgetId, claim: claimOf(claim) };
+    const asked = { budgetId, memberId: personId || undefined, claim: claimOf(claim) };
     return outcomeMessage(this.memory.judgeClaim(accountId, asked, this.#now));
   }
 
-  checkSpender({ accountId, spenderId: budgetId, claimKey: key, credits }: CheckSpenderRequest): Outcome {
+  checkSpender(request: CheckSpenderRequest): Outcome {
+    const { accountId, spenderId: budgetId, personId, claimKey: key, credits } = request;
     this.#admit(accountId, budgetId);
-    const asked = { budgetId, credits, claimKey: key.byteLength === 0 ? undefined : hexOf(key) };
+    const claimKey = key.byteLength === 0 ? undefined : hexOf(key);
+    const asked = { budgetId, memberId: personId || undefined, credits, claimKey };
     return outcomeMessage(this.memory.checkSpender(accountId, asked, this.#now));
   }
 

@@ -42,10 +42,11 @@ export function operationOf(
   switch (operation.case) {
     case "place": {
       const { accountId, spenderId, credits, mostCredits, deadlineAt, claim } = operation.value;
-      const { service, provider, model, priceVersion, upstreamModel } = operation.value;
+      const { service, provider, model, priceVersion, upstreamModel, personId } = operation.value;
       return {
         kind: "place",
-        ...{ accountId, holdId, budgetId: spenderId, credits, most: mostCredits },
+        ...{ accountId, holdId, budgetId: spenderId, memberId: personId || undefined },
+        ...{ credits, most: mostCredits },
         deadlineAt: Number(deadlineAt),
         tag: { service, provider, upstreamModel: upstreamModel || model, model, priceVersion },
         claim: claim && claimOf(claim),

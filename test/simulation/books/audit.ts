@@ -152,7 +152,7 @@ export class Audit {
   }
 
   /**
-   * Carries out an operation whose step is stored.
+   * Carries out the operation of a stored step.
    * @param at time of the step @param now true time
    * @returns its new loss of ours, in pico
    */

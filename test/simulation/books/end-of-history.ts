@@ -1,4 +1,4 @@
-// What is checked of a whole request: when its client gets the answer, and when the history has come to rest.
+// End of history owns the checks of whole requests: at the answer for the client, and after the last event of the history.
 
 import type { LogEntry } from "@gr/media-generation/simulated";
 import { smaller } from "@gr/money";
@@ -17,10 +17,10 @@ import type { AuditedAttempt, AuditedHold } from "./audit.ts";
 import { present } from "./audit.ts";
 import { violated } from "./invariants.ts";
 
-/** Between the end of a search's pause and its look-up at the provider. */
+/** Time between the end of a pause of a search and its look-up at the provider, in ms. */
 const SLACK_MS = 100;
 
-/** I8, at the client: the answer says what was charged, and it was. */
+/** Checks I8 at the client: the charge in the answer is the charge in the books. */
 export function checkAnswer(
   { ledger, world, upstreams }: Surroundings,
   request: Request,
@@ -44,9 +44,9 @@ export function checkAnswer(
   const { provider } = present(hold.attempts.at(-1));
   const bill = sumOf(upstreams.get(provider)?.jobs.get(request.hold) ?? []);
   if (request.carried > 0n) world.count("streams that went on elsewhere, charged");
-  // What was booked late was not known when it was charged.
+  // Costs that were booked late were unknown at the charge.
   const due = smaller(chargeFor(request, hold.cost + request.carried, answer.made), hold.amount);
-  // The router does not know the size of a hold that grew while an answer was lost.
+  // The router cannot read the size of a hold that grew while an answer was lost.
   const unheard = hold.charge < due && (request.notBookedAt > 0 || hold.grewUnheard);
   if (hold.charge !== due && !unheard) {
     throw world.fail(
@@ -58,7 +58,7 @@ export function checkAnswer(
   }
 }
 
-/** I8, I13: what the log says of a request that has ended is what was booked, now and for ever. */
+/** Checks I8 and I13: the log has the booked charge of an ended request, now and later. */
 export function checkEntry(
   { ledger, world }: Surroundings,
   request: Request,
@@ -67,7 +67,7 @@ export function checkEntry(
   const hold = ledger.audit.holds.get(request.hold);
   if (status !== "succeeded") {
     world.count("media: read in the log as free");
-    request.toldFree = true;
+    request.wasShownFree = true;
     return;
   }
   world.count("media: read in the log as made");
@@ -76,7 +76,7 @@ export function checkEntry(
   throw world.fail(violated("I8", what));
 }
 
-/** Nothing happens any more: everything must be where it belongs. */
+/** Checks all books after the last event. */
 export function checkEnd(surroundings: Surroundings): void {
   const { ledger, requests, upstreams, table } = surroundings;
   if (ledger.open.size > 0 || table.unbooked > 0) {
@@ -102,7 +102,7 @@ export function checkEnd(surroundings: Surroundings): void {
   checkTotals(ledger);
 }
 
-/** I1: nothing is booked to who billed nothing. */
+/** Checks I1: a provider without a bill has no booked cost. */
 function checkAttempts({ upstreams }: Surroundings, { id, attempts }: AuditedHold): void {
   for (const { provider, booked } of attempts) {
     const jobs = upstreams.get(provider)?.jobs.get(id);
@@ -127,7 +127,7 @@ function checkBill(
   const askable = surroundings.upstreams.get(provider)?.tells(request.service) !== false;
   const billed = jobs.filter(({ bill }) => bill > 0n).sort((one, other) => one.visibleAt - other.visibleAt);
   const [first] = billed;
-  // A part of a stream after which no other attempt could begin has failed, whatever it cost.
+  // A part of a stream after which no other attempt could begin has failed, at any cost.
   const failed = request.failedAt !== undefined || request.partsAt.has(provider);
   const freed = hold.state === "released" && hold.cost === 0n && !failed;
   const couldBeAsked = askable && !request.silenced && !request.paused;
@@ -145,7 +145,7 @@ function checkBill(
   else surroundings.world.count("bills of who cannot be asked");
 }
 
-/** The first bill that is not booked, of those that came one after the other. Undefined when what is booked is none of them. */
+/** Returns the first bill that is not booked, in the order of the bills. Undefined: the booked cost is none of them. */
 function missingOf(billed: readonly Job[], booked: bigint): Job | undefined {
   let rest = booked;
   for (const job of billed) {
@@ -155,7 +155,7 @@ function missingOf(billed: readonly Job[], booked: bigint): Job | undefined {
   return undefined;
 }
 
-/** The bill of a delivered answer was looked for as long as promised, and what could be found is not more than is booked. */
+/** Checks that the search for the bill of a delivered answer had its promised time, and that no found cost exceeds the booked one. */
 function wasMetered(
   surroundings: Surroundings,
   request: Request,
@@ -179,7 +179,7 @@ function wasMetered(
   return true;
 }
 
-/** What of the books does not hold a bill. */
+/** Returns faults of bills that the books do not contain. */
 interface Missing {
   readonly hold: AuditedHold;
   readonly provider: string;
@@ -211,8 +211,8 @@ function checkMissing(
 }
 
 /**
- * Of what ended before its bill was known: whoever ended it looked for the bill as long as promised.
- * @returns false when it is no such thing
+ * Checks a request that ended before its bill arrived: the process that ended the request searched for the promised time.
+ * @returns false for any other request
  */
 function checkSearched(
   { world }: Surroundings,
@@ -225,7 +225,7 @@ function checkSearched(
   const since = partAt ?? (hold.state === "captured" ? deliveredAt : failedAt);
   if (since === undefined) return false;
   const steady = (partAt === undefined ? searcher : servedBy)?.steady === true;
-  // What another process captures is searched for by nobody, and neither is a part of which nobody knows what followed it.
+  // No process searches for the bill of a request that another process captures, or of a part with an unknown successor.
   const passed = notBookedAt > 0 && (partAt !== undefined || hold.state === "captured");
   const until = since + sum(SEARCH_PAUSES.failed) - SLACK_MS;
   if (!steady || paused || passed) world.count("bills whose searcher died");
@@ -237,26 +237,26 @@ function checkSearched(
 }
 
 /**
- * The last look-up for an open hold comes after its deadline, as extended; of text, also a lease after the first, which comes
- * after the deadline as it was then.
+ * Returns the time of the last look-up for an open hold: after its extended deadline. For text the first look-up follows the deadline of
+ * that moment, and the last one a lease later.
  */
 function lastLookUp({ place, deadlineAt }: AuditedHold): number {
   const leased = place.service === "text" ? place.deadlineAt + HOLD_LEASE_MS - MOST_SKEW_MS : 0;
   return Math.max(deadlineAt, leased) - MOST_SKEW_MS;
 }
 
-/** I9: a hold of which nothing was sent is freed by its own process, and not left to its deadline. */
+/** Checks I9: the process of a hold without a sent request frees the hold before its deadline. */
 function checkUnsent({ upstreams }: Surroundings, request: Request, hold: AuditedHold): void {
   const { servedBy, paused, notBookedAt, answer, endedAt } = request;
   if (answer !== undefined && answer.kind !== "failed") return;
   if (servedBy?.steady !== true || paused || notBookedAt > 0) return;
   if ([...upstreams.values()].some(({ sent }) => sent.has(hold.id))) return;
-  // What arrives after everybody has given up waits for its deadline.
+  // A request that arrives after all callers have stopped waits for its deadline.
   if (hold.reservedAt >= endedAt || hold.resolvedAt < hold.place.deadlineAt - MOST_SKEW_MS) return;
   throw violated("I9", `nothing was sent for ${hold.id}, and its hold was left to its deadline`);
 }
 
-/** I8, I13, I16: what the log says, and what is hosted. */
+/** Checks I8, I13 and I16: the entries of the log, and the hosted files. */
 function checkLog({ world, table, files }: Surroundings, request: Request, hold: AuditedHold): void {
   const { hold: id, ephemeral, removed } = request;
   const row = table.rows.get(id);
@@ -276,7 +276,7 @@ function checkLog({ world, table, files }: Surroundings, request: Request, hold:
   }
 }
 
-/** I8, I13: what its client was told against what it was charged. */
+/** Checks I8 and I13: the answers to the client against the charge. */
 function checkFate({ world }: Surroundings, request: Request, hold: AuditedHold): void {
   const { answer, delivered, made } = request;
   if (hold.state === "captured" && request.left) world.count("charged although the client had left");
@@ -288,7 +288,7 @@ function checkFate({ world }: Surroundings, request: Request, hold: AuditedHold)
     const how = answer.kind === "late" ? "came too late" : "failed";
     throw violated("I13", `${request.hold} ${how} and was charged ${hold.charge}`);
   }
-  if (request.toldFree && hold.charge > 0n) {
+  if (request.wasShownFree && hold.charge > 0n) {
     throw violated("I13", `${request.hold} was free in the log, and was charged ${hold.charge}`);
   }
   const { servedBy, paused, notBookedAt } = request;
@@ -308,7 +308,7 @@ function checkFate({ world }: Surroundings, request: Request, hold: AuditedHold)
   }
 }
 
-/** I8: one charge a day for each Idempotency-Key, and an answer to it. */
+/** Checks I8: one charge a day for each Idempotency-Key, with an answer. */
 function checkClaims({ audit }: Ledger, requests: readonly Request[]): void {
   const charged = new Map<number, number>();
   // In the order in which they were placed.

@@ -13,23 +13,23 @@ import type { World } from "../world/world.ts";
 import { type Audit, type AuditedHold, present } from "./audit.ts";
 
 const INVARIANTS = {
-  // Otherwise we pay bills that our books do not know. Kept by: capture, release and the next attempt carry the cost; look-ups.
+  // Otherwise we pay bills that our books do not contain. Kept by: capture, release and the next attempt carry the cost; look-ups.
   I1: "what a provider billed is booked to it, to the pico: as a charge's cost or as our loss",
-  // Otherwise balances and entries tell different stories. Kept by: a step has both; the key of the table; VerifyLedger.
+  // Otherwise balances and entries differ. Kept by: a step has both; the key of the table; VerifyLedger.
   I2: "the balance of an account is its deposits less its charges, each charge once",
   // Otherwise a cap is a suggestion. Kept by: one decision; the key of the table refuses a decision about an older state.
   I3: "a hold is placed or extended only when it fits under the cap of its key, with everything used and held in its window",
-  // Otherwise credit is given that nobody has paid for. Kept by: as I3.
+  // Otherwise customers spend credit without a payment. Kept by: as I3.
   I4: "a hold is placed or extended only when the balance covers it beside all other holds",
   // Otherwise money is locked for ever, or spent twice. Kept by: totals in each step; VerifyLedger.
   I5: "held is the sum of the open holds, of an account and of a window",
   // Otherwise work is done that nobody pays, or paid twice. Kept by: place and next attempt before dispatch; state of the hold.
   I6: "a hold is resolved once, and a provider's work has a hold before it that names this provider",
-  // Otherwise a look-up that was possible was not made. Kept by: two look-ups, the second late enough.
+  // Otherwise a possible look-up is omitted. Kept by: two look-ups, the second late enough.
   I7: "no hold is released without a bill that the provider could have been asked for in time",
   // Otherwise clients are charged twice or get answers for nothing. Kept by: capture before answer, claims, kept answers.
   I8: "who holds a 2xx was charged for it exactly once; whoever repeats a claimed request gets that same answer",
-  // Otherwise customers find their money reserved by nothing. Kept by: deadlines, leases, resolvers; releases of what was not sent.
+  // Otherwise customers find their money reserved by nothing. Kept by: deadlines, leases, resolvers; releases of holds without a sent request.
   I9: "what nothing was sent for is free at once; some time after the last fault there is no open hold and no unbooked row",
   // Otherwise paying customers are turned away. Kept by: a read after the decision; the age of a confirmation.
   I10: "each refusal is right by the stored steps of that moment, or of the second before for a hopeless place",
@@ -37,13 +37,13 @@ const INVARIANTS = {
   I11: "a bill stays out of the books only if it came later than anybody promised to look, or its searcher died",
   // Otherwise revocation is a hope. Kept by: the definition of a key is a step of its account.
   I12: "a disabled, deleted or expired key places no hold and is given no answer after that was committed",
-  // Otherwise customers pay for our failures, or we for what they got. Kept by: paid-request.
+  // Otherwise customers pay for our failures, or we for their answers. Kept by: paid-request.
   I13: "what was delivered is charged, whoever ended it; a definite error is never charged",
   // Otherwise a balance or a cap is overrun by text. Kept by: holds that grow before they are used up; limits on output.
   I14: "an answer goes on only while its hold covers what it has used, and one in one piece is asked for within its hold",
-  // Otherwise we pay twice for what is sold once. Kept by: MediaWork falls back from what was surely not accepted.
+  // Otherwise we pay twice for one sale. Kept by: MediaWork fails over only from a job that was certainly not accepted.
   I15: "media goes to a second provider only when the first has surely billed nothing",
-  // Otherwise what somebody wanted gone can still be fetched. Kept by: GenerationRecord removes what was deleted meanwhile.
+  // Otherwise a deleted file can still be fetched. Kept by: GenerationRecord deletes the files of a request that its client deleted.
   I16: "what a caller has had removed is gone",
   // Otherwise a client reads the beginning of two answers. Kept by: asBilled, the relay of a stream.
   I17: "text goes to another route only while its client has got nothing of an answer, or goes on with what it has got",
@@ -94,7 +94,7 @@ export function checkSaid(
   throw violated("I14", `${kind} ${hold} was answered with the size ${held}, and ${right} are held`);
 }
 
-/** Whenever a stream is looked at and goes on, and when an answer in one piece is asked for. */
+/** Checks a stream at each look that continues it, and a request for an answer in one piece. */
 export function checkCovered(world: World, { audit }: Ledger, hold: number, used: PicoUsd): void {
   const amount = audit.holds.get(hold)?.amount ?? 0n;
   if (used <= amount * PICO_PER_CREDIT) return;
@@ -149,13 +149,13 @@ function checkStepOfHold(step: Step, hold: AuditedHold, loss: bigint): void {
   }
 }
 
-/** When billing has answered a report of a payment. */
+/** Checks the answer of billing to a report of a payment. */
 export function checkReport(audit: Audit, id: number, status: DepositStatus): void {
   if (audit.hasCredited(id, status)) return;
   throw violated("I2", `deposit ${id} has the answered status ${status}, and the ledger has another one`);
 }
 
-/** When a request goes to a provider. */
+/** Checks a request that a process sends to a provider. */
 export function checkDispatch(world: World, { audit }: Ledger, hold: number, provider: string): void {
   const named = audit.holds.get(hold)?.attempts.at(-1)?.provider;
   if (named === provider) return;
@@ -163,7 +163,7 @@ export function checkDispatch(world: World, { audit }: Ledger, hold: number, pro
   throw world.fail(violated("I6", `${hold} goes to ${provider}, and ${holds}`));
 }
 
-/** When media goes to a provider. @param billing who else bills it, or may yet */
+/** Checks media that a process sends to a provider. @param billing other providers with a bill, or with a possible one */
 export function checkFallBack(
   world: World,
   hold: number,
@@ -176,7 +176,7 @@ export function checkFallBack(
   );
 }
 
-/** When a writer refuses a place without a statement, by an account that it has read within the last second. */
+/** Checks a refusal without a statement, by an account that its writer has read within the last second. */
 export function checkFromMemory(ledger: Ledger, place: Place, beganAt: number): void {
   const isNew = (ledger.audit.holds.get(place.hold)?.reservedAt ?? beganAt) >= beganAt;
   if (isNew && ledger.past.wasRefusable(place, beganAt - CONFIRMED_FOR_MS)) return;

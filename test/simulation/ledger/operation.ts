@@ -3,7 +3,7 @@ import type { Period } from "@gr/ledger";
 
 export type Service = "text" | "media";
 
-/** An Idempotency-Key and what was asked for under it. */
+/** An Idempotency-Key and the content of its request. */
 export interface Claim {
   readonly key: number;
   readonly content: number;
@@ -15,10 +15,10 @@ export interface Place {
   readonly account: number;
   readonly spender: number;
   readonly credits: bigint;
-  /** As large it may be where enough is free; undefined = exactly the credits. */
+  /** Largest size if enough credit is free; undefined = exactly the credits. */
   readonly most: bigint | undefined;
   readonly service: Service;
-  /** Whom the first attempt goes to. */
+  /** Provider of the first attempt. */
   readonly provider: string;
   readonly deadlineAt: number;
   readonly claim: Claim | undefined;
@@ -36,7 +36,7 @@ export interface Release {
   readonly kind: "release" | "abandon";
   readonly hold: number;
   readonly cost: bigint;
-  /** Whose cost it is; undefined = the current attempt's. */
+  /** Provider of the cost; undefined = of the current attempt. */
   readonly provider: string | undefined;
 }
 
@@ -54,12 +54,12 @@ export interface Extend {
 export interface Next {
   readonly kind: "next";
   readonly hold: number;
-  /** Of the attempt that begins. */
+  /** Provider of the attempt that begins. */
   readonly attempt: number;
   readonly provider: string;
-  /** Of the attempt that has ended. */
+  /** Cost of the attempt that has ended. */
   readonly cost: bigint;
-  /** Who made that one, of an attempt that has begun already. */
+  /** Provider of the ended attempt, if the next one has already begun. */
   readonly billedBy: string | undefined;
   readonly deadlineAt: number;
 }
@@ -94,13 +94,13 @@ export interface PutKey {
   readonly revision: bigint;
 }
 
-/** What ends a hold. */
+/** Operations that end a hold. */
 export type Resolution = Capture | Release;
 
 export type HoldOperation = Place | Extend | Next | Resolution | Lease | Keep;
 export type Operation = HoldOperation | Credit | PutKey;
 
-/** Why a place or an extension was refused; each is a row of the error table. */
+/** Reasons to refuse a place or an extension; each is a row of the error table. */
 export type Refusal =
   | "balance"
   | "balance, in flight"

@@ -1,5 +1,5 @@
-// Who uses the router: clients that send requests, lose patience, and repeat them, with an Idempotency-Key or without;
-// and who pays and manages keys: deposits, refunds, adjustments, caps, periods, switches, deletions.
+// Customers own the clients of the router, which send requests, lose patience and repeat them, with an Idempotency-Key or without. They also
+// own the payments and the changes of keys: deposits, refunds, adjustments, spend limits, periods, switches, deletions.
 import type { LogEntry } from "@gr/media-generation/simulated";
 import { ServiceError } from "@gr/proto";
 import { type BillingService, DepositStatus, SpendPeriod } from "@gr/proto/billing";
@@ -21,14 +21,14 @@ import type { Surroundings } from "./surroundings.ts";
 
 export const ACTIVE_MS = 25_000;
 const PATIENCE_MS = 40_000;
-/** Who reads a stream waits as long as it lasts. */
+/** Patience of a client that reads a stream: its whole duration. */
 const LONG_PATIENCE_MS = 150_000;
 const MOST_TRIES = 4;
-/** So often whoever does not wait looks into the log. */
+/** Number of times that an asynchronous client reads the log. */
 const MOST_LOOKS = 12;
 /** Most pictures of one request. */
 const MOST_PICTURES = 4;
-/** So many times the least that is held for it, a text may use. */
+/** Highest cost of a text, as a multiple of its least hold. */
 const MOST_GROWTH = 6;
 const COME_BACK_MS = 4_000;
 const MOST_APART_MS = 10 * ACTIVE_MS;
@@ -57,7 +57,7 @@ export class Customers {
   readonly #owners: readonly number[];
   readonly #life: Life;
   readonly #billing: ServiceClient<typeof BillingService>;
-  /** Payments that came and have not gone back. */
+  /** Payments without a refund. */
   readonly #paid: Payment[] = [];
   #nextMoney = 0;
   #revision = 0n;
@@ -86,7 +86,7 @@ export class Customers {
     this.#billing = billingClient(this.#life, billing);
   }
 
-  /** @param boundary when windows begin anew; some want to spend just then */
+  /** @param boundary begin of the next window; some clients spend at that moment */
   begin(wishes: number, changes: number, boundary: number | undefined): void {
     const { random, now } = this.#world;
     for (let index = 0; index < wishes; index += 1) {
@@ -107,7 +107,7 @@ export class Customers {
     this.#life.run(() => this.#manage(changes));
   }
 
-  /** A day later, some send a claimed request once more: shortly before its key is free, or shortly after. */
+  /** Some clients repeat a claimed request a day later: shortly before its key is free, or shortly after. */
   comeBack(): void {
     const world = this.#world;
     const { random } = world;
@@ -116,7 +116,7 @@ export class Customers {
     if (claimed.length === 0) return;
     world.sleep(Math.max(0, first + CLAIM_LIFETIME_MS - COME_BACK_MS - world.now));
     for (const { place, placedAt } of claimed) {
-      // Those of the day that begins here.
+      // Requests of the day that begins here.
       if (placedAt > first + MOST_APART_MS || random.chance(0.3)) continue;
       world.count("came back a day later");
       const at = placedAt + CLAIM_LIFETIME_MS + random.between(-COME_BACK_MS, COME_BACK_MS);
@@ -124,7 +124,7 @@ export class Customers {
     }
   }
 
-  /** What the hold of a request says of it, and the request all else. */
+  /** Fields from the hold of a request, and all others from the request. */
   #again(place: Place): Wish {
     const { kind = "image", n = 1 } = this.#requests[place.hold] ?? {};
     return { ...place, kind, n };
@@ -158,7 +158,7 @@ export class Customers {
     }
   }
 
-  /** Whoever does not wait looks into the log now and then, and may give up. */
+  /** An asynchronous client reads the log from time to time, and can stop. */
   async #follow(request: Request): Promise<void> {
     const { random } = this.#world;
     const patience = random.chance(0.3) ? random.below(3) : MOST_LOOKS;
@@ -186,7 +186,7 @@ export class Customers {
     if (removed === "running") world.count("media: given up");
   }
 
-  /** @returns undefined when there is no answer, or none to give */
+  /** @returns undefined without an answer */
   #askRouter<Reply>(ask: (router: Router, caller: Caller<Reply>) => void): Promise<Reply | undefined> {
     const world = this.#world;
     const call = timedCall<Reply>(this.#life);
@@ -224,7 +224,7 @@ export class Customers {
       delivered: false,
       made: false,
       handed: new Map(),
-      toldFree: false,
+      wasShownFree: false,
       removed: undefined,
       silenced: false,
       turnedAway: false,
@@ -249,7 +249,7 @@ export class Customers {
     return request;
   }
 
-  /** One after the other, each insisted upon: keys are changed under their row's lock. */
+  /** Changes keys one after the other, each until it succeeds: a change holds the lock of its row. */
   async #manage(changes: number): Promise<void> {
     const { random } = this.#world;
     for (let change = 0; change < changes; change += 1) {
@@ -272,7 +272,7 @@ export class Customers {
     }
   }
 
-  /** Money that is there from the beginning. */
+  /** First deposit of an account. */
   async give(account: number, credits: bigint): Promise<void> {
     if (credits > 0n) await this.#pay(account, credits);
   }
@@ -312,7 +312,7 @@ export class Customers {
     const deposit = { depositId: idOf(id), accountId: idOf(account), credits, status, source: "payment" };
     const says = `deposit ${id} of ${credits} for account ${account} has status ${status}`;
     await this.#insist(() => this.#billing.putDeposit(deposit), says);
-    // Payment services tell the same thing again.
+    // Payment services repeat their reports.
     if (this.#world.random.chance(0.2)) await this.#insist(() => this.#billing.putDeposit(deposit), says);
   }
 

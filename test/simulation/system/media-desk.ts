@@ -1,5 +1,5 @@
-// Media in one life of a router: the real generation of media, its record, its look-ups, and the removal of what was made, for
-// clients who wait and for those who do not.
+// Media desk owns media in one life of a router: the real generation of media, its record, its look-ups, and the deletion of files, for clients
+// that wait and for asynchronous ones.
 import type { createBilling } from "@gr/clients";
 import {
   createArtifactReader,
@@ -50,10 +50,10 @@ const LIMITS: MediaLimits = {
   mostBase64Bytes: 1_000,
 };
 
-/** What became of what is removed. */
+/** Result of a deletion. */
 export type Removed = Awaited<ReturnType<typeof removeContent>>["removed"] | "refused";
 
-/** What the router brings. */
+/** Parts from the router. */
 interface Watch {
   readonly events: PaidRequestEvents<MediaKinds>;
   requestOf(id: string): Request;
@@ -136,7 +136,7 @@ export class MediaDesk {
     this.#media.start();
   }
 
-  /** @param accept told that the request is sure to be worked on, when its client does not wait */
+  /** @param accept called for an asynchronous client once a process certainly does the work */
   serve(request: Request, madeAt: number, accept: () => void): Promise<Answer | undefined> {
     return this.#places.during(String(request.account), () => this.#serve(request, madeAt, accept));
   }
@@ -175,7 +175,7 @@ export class MediaDesk {
     return { kind: "ok", charge: bill.charge, made };
   }
 
-  /** @throws ServiceError when it is not in the log, and what a lost connection throws */
+  /** @throws ServiceError if the request is not in the log, and the error of a lost connection */
   look({ hold, account, spender }: Request): Promise<LogEntry> {
     const owner = { accountId: idOf(account), keyId: idOf(spender) };
     return readEntry(this.#removal.generationLog, owner, holdId(hold, 0));
@@ -206,7 +206,7 @@ export class MediaDesk {
   #resumeOf(generation: Generation): ReturnType<MediaWork["resumeOf"]> {
     const resume = this.#work.resumeOf(generation);
     const request = this.#watch.requestOf(generation.order.id);
-    // What is not kept can be handed over by nobody any more.
+    // No process can deliver an answer without stored files any more.
     const { ephemeral } = request;
     return (
       resume &&

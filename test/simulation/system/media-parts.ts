@@ -1,4 +1,4 @@
-// What the real media work is given in a simulated process: providers, a storage and a catalogue.
+// Media parts own the surroundings of the real media work in a simulated process: providers, a storage and a catalogue.
 import type { CatalogCopy } from "@gr/clients";
 import {
   type MediaJob,
@@ -68,7 +68,7 @@ export function providerOf(
     if (request === undefined) throw new Error(`there is no request ${hold}`);
     return request;
   };
-  /** What is handed over has been delivered, whatever becomes of it here. */
+  /** Notes a delivered picture, also if its process fails afterwards. */
   const handed = (progress: Progress, hold: number) => {
     const request = requestOf(hold);
     if (progress.state === "succeeded") {
@@ -110,7 +110,7 @@ export function providerOf(
   };
 }
 
-/** Other providers that bill something of a request, or will. */
+/** Returns other providers with a bill of a request, now or later. */
 function billingOf(upstreams: ReadonlyMap<string, Upstream>, hold: number, but: string): string[] {
   const others = [...upstreams.values()].filter(({ provider }) => provider !== but);
   return others
@@ -169,7 +169,7 @@ function progressOf(reply: UpstreamReply | undefined, asked: Asked): Progress {
   }
 }
 
-/** The beginning of an MP4, which is looked at; pictures are drawn anew by others. */
+/** First bytes of an MP4, which the media work reads; pictures are drawn elsewhere. */
 const FILM = Buffer.from("\0\0\0\x0cftypisom", "latin1");
 
 function unless<T>(life: Life, signal: AbortSignal, work: Promise<T>, lost: () => Error): Promise<T> {

@@ -1,14 +1,14 @@
-// One request of a client: one try, one hold. What the client asked for, and what the report and the invariants must know of
-// its fate.
+// Request owns one request of a client: one try with one hold. It contains the fields from the client, and the events that the report and
+// the invariants read.
 import { digestsOf, holdId, idOf } from "../ledger/ids.ts";
 import type { Claim, Outcome, Service } from "../ledger/operation.ts";
 import type { Life } from "../world/process.ts";
 import { HOLD_FOR_MS } from "../world/timing.ts";
 
 export type Answer =
-  /** @property made pictures that were made; 1 of a text */
+  /** @property made number of delivered pictures; 1 for a text */
   | { readonly kind: "ok"; readonly charge: bigint; readonly made: number }
-  /** Of media whose client does not wait: it is sure to be worked on. */
+  /** A process will do the work of media whose client left. */
   | { readonly kind: "accepted" }
   /** The answer of an earlier request with the same Idempotency-Key. */
   | { readonly kind: "replayed"; readonly hold: number }
@@ -30,57 +30,57 @@ export interface Request {
   readonly service: Service;
   /** First size of the hold, at least; the price of media. */
   readonly credits: bigint;
-  /** Of text without a limit of its own: the most that it can use. */
+  /** Highest cost of a text without a limit of its own. */
   readonly most: bigint | undefined;
   readonly claim: Claim | undefined;
-  /** Of media: what is asked for, how many of it, and whether its client waits for them. */
+  /** Media: the kind and the number of outputs, and the mode of the client. */
   readonly kind: "image" | "video";
   readonly n: number;
   readonly asynchronous: boolean;
-  /** Of media: nothing of it is kept, so that only its own process can hand it over. */
+  /** Media without stored files: only the process of the request can deliver. */
   readonly ephemeral: boolean;
-  /** Of text: its answer is larger than what billing keeps. */
+  /** True for a text with an answer above the limit of billing. */
   readonly huge: boolean;
-  /** Of text. */
+  /** True for a text as a stream. */
   readonly streamed: boolean;
-  /** Of a stream: it is to go on elsewhere when it breaks off. */
+  /** True for a stream that fails over when its provider breaks off. */
   readonly continues: boolean;
-  /** Who may do it, best first. */
+  /** Names of possible providers, best first. */
   readonly providers: readonly string[];
   /** The client does not wait any more. */
   left: boolean;
-  /** What the router answered, whether it arrived or not; of what is asynchronous, what it would have. */
+  /** Answer of the router, also if it did not arrive. For an asynchronous request, the answer to a client that would wait. */
   answer: Answer | undefined;
-  /** When its router was done with it; by true time. */
+  /** True time at which the router finished the request. */
   endedAt: number;
-  /** A usable output reached the router that served it; or only one that resumed its job. */
+  /** A usable output reached the serving router; or only a router that resumed the job. */
   delivered: boolean;
   made: boolean;
   /** Pictures that providers handed to each process. */
   readonly handed: Map<Life, number>;
-  /** Its client read in the log that it is free. */
-  toldFree: boolean;
-  /** Its client was first told that its files are removed, or that it is given up and they will be. */
+  /** The client read in the log that the request is free. */
+  wasShownFree: boolean;
+  /** First answer to a removal: the files are removed, or the request is released and its files follow. */
   removed: "ended" | "running" | undefined;
-  /** A look-up of it was not answered, so that its cost may have been metered or stay unknown. */
+  /** A look-up had no answer, so the cost is metered or stays unknown. */
   silenced: boolean;
-  /** Of text: there is another route, and its latest attempt has surely cost nothing, or is to be gone on with there. */
+  /** Text with a further route: the latest attempt certainly cost nothing, or continues there. */
   turnedAway: boolean;
-  /** Of a stream that went on elsewhere: what its parts before the last cost. */
+  /** Cost of all parts but the last, of a stream that failed over. */
   carried: bigint;
-  /** When each part ended that is not the last, by its provider. */
+  /** End of each part but the last, by its provider. */
   readonly partsAt: Map<string, number>;
-  /** Its router stood still meanwhile. */
+  /** The router paused during the request. */
   paused: boolean;
-  /** When something of it could last not be told to billing; 0 = never. */
+  /** Time of the last call to billing that failed; 0 = none. */
   notBookedAt: number;
-  /** Its record was changed, and nobody knows whether it was. */
+  /** A change of the record has an unknown outcome. */
   recordLost: boolean;
-  /** Who served it, who looks for the bill of its failure, and who gave it up. */
+  /** Processes that served the request, that search for the bill of its failure, and that released it as unresolved. */
   servedBy: Life | undefined;
   searcher: Life | undefined;
   resolvedBy: Life | undefined;
-  /** When each ended: its attempt failed at an unknown cost; its answer was delivered without a bill; it was given up. */
+  /** Times of a failure at an unknown cost, of a delivery without a bill, and of a release as unresolved. */
   failedAt: number | undefined;
   deliveredAt: number | undefined;
   givenUpAt: number | undefined;

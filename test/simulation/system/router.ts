@@ -1,5 +1,5 @@
-// One router process: the real library of paid requests serves text and media in it, and resolves what was left open, its own
-// and others'. What its callers are told follows from what the library returns and throws.
+// Router owns one router process: the real library of paid requests serves text and media in it, and resolves open holds, also those of other
+// processes. The answers to callers follow from the results and errors of the library.
 import { createBilling } from "@gr/clients";
 import type { LogEntry } from "@gr/media-generation/simulated";
 import {
@@ -58,7 +58,7 @@ const REFUSALS: ReadonlyMap<string, Refused> = new Map([
   ["idempotency_mismatch", { code: "claim mismatch", counted: "claims: mismatch" }],
 ]);
 
-/** What a process has in memory. */
+/** Memory of a process. */
 interface Memory {
   readonly life: Life;
   readonly billing: ReturnType<typeof createBilling>;
@@ -71,7 +71,7 @@ interface Memory {
 export class Router {
   readonly process: Process;
   readonly #surroundings: Surroundings;
-  /** Who waits for this process; they learn that it has died. */
+  /** Callers that wait for this process. Each is notified of its death. */
   readonly #waiting = new Map<Request, Caller<Answer>>();
   #memory: Memory | undefined;
 
@@ -185,7 +185,7 @@ export class Router {
       return;
     }
     world.count(ending.why === UNRESOLVED ? "resolver: given up" : "resolver: costs found");
-    // What is found of several may not be all.
+    // A search among several bills can miss some.
     if (ending.why !== UNRESOLVED && request.n === 1) return;
     request.resolvedBy = life;
     request.givenUpAt = world.now;
@@ -240,7 +240,7 @@ export class Router {
     );
   }
 
-  /** @returns undefined when nobody waits for one */
+  /** @returns undefined without a waiting caller */
   async #answer(
     memory: Memory,
     request: Request,
@@ -288,17 +288,17 @@ export class Router {
     }
   }
 
-  /** What the log says of a request. */
+  /** Returns the entry of a request in the log. */
   look(request: Request, caller: Caller<LogEntry>): void {
     this.#tell(caller, (media) => media.look(request));
   }
 
-  /** Removes what was made of a request, or gives it up. */
+  /** Deletes the files of a request, or releases it as unresolved. */
   remove(request: Request, caller: Caller<Removed>): void {
     this.#tell(caller, (media) => media.remove(request));
   }
 
-  /** @param caller hears nothing when this process dies meanwhile */
+  /** @param caller gets no answer if this process dies first */
   #tell<Reply>(caller: Caller<Reply>, ask: (media: MediaDesk) => Promise<Reply>): void {
     const memory = this.#memory;
     const { world } = this.#surroundings;

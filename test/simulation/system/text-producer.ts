@@ -1,6 +1,6 @@
-// How the simulated text service produces an answer: whole or streamed, with or without its usage, cut by our own limits,
-// for a client that may leave. A stream's hold grows while it runs, and it is cut when that is refused. What it delivers
-// is charged by the library.
+// Text producer owns the answers of the simulated text service: whole or streamed, with usage or without, cut by our own limits, for a client
+// that can leave. The hold of a stream grows while the stream runs, and a refused growth cuts the stream. The library charges the delivered
+// part.
 import { type Credits, chargeOf, PICO_PER_CREDIT, type PicoUsd } from "@gr/money";
 import {
   type AttemptContext,
@@ -33,9 +33,9 @@ import { DRAIN_MS, REST_MS, STREAM_TIMEOUT_MS } from "../world/timing.ts";
 import type { Request } from "./request.ts";
 import { metered, type Upstream, type UpstreamReply } from "./upstream.ts";
 
-/** Here a token is a pico-USD, and a request costs what its tokens do. */
+/** A token costs one pico-USD, and a request costs its tokens. */
 const SIZE = { inputCost: 0n, tokenCost: 1n, stepCredits: 1n };
-/** Between two looks whether a stream is still wanted. */
+/** Time between two looks for the client of a stream, in ms. */
 const LOOK_MS = 700;
 
 export interface TextOrder extends Order {
@@ -58,23 +58,23 @@ export interface TextProducerOptions {
   readonly breakers: ReadonlyMap<string, CircuitBreaker>;
   readonly routes: readonly [Route, ...Route[]];
   readonly order: TextOrder;
-  /** Whether a route is closed because of losses: a running request passes over it. */
+  /** True for a route that losses have closed: a running request skips the route. */
   readonly isClosed: (route: Route) => boolean;
 }
 
 export class TextProducer implements Producer<TextKinds> {
   readonly routes: readonly [Route, ...Route[]];
   readonly #options: TextProducerOptions;
-  /** The client has got something of an answer. */
+  /** The client has a part of an answer. */
   #given = false;
   /** The stream of this attempt broke off. */
   #brokeOff = false;
-  /** Bills of the parts that the client has from attempts before. */
+  /** Bills of the parts that the client has from earlier attempts. */
   #parts: readonly Bill[] = [];
   /** Bills of all parts, and the least hold, if the next attempt is to continue the stream. */
   #offered: { readonly parts: readonly Bill[]; readonly least: Credits } | undefined;
   /** This attempt continues the stream. */
-  #goesOn = false;
+  #continuesStream = false;
 
   constructor(options: TextProducerOptions) {
     this.#options = options;
@@ -86,9 +86,9 @@ export class TextProducer implements Producer<TextKinds> {
     const { world } = life;
     const { request } = order;
     if (context.number > 1) world.count("attempts of a second route of text");
-    this.#goesOn = false;
+    this.#continuesStream = false;
     this.#begin();
-    if (this.#given && !this.#goesOn) {
+    if (this.#given && !this.#continuesStream) {
       throw world.fail(violated("I17", `${request.hold} goes to ${route.provider}`));
     }
     this.#brokeOff = false;
@@ -106,7 +106,7 @@ export class TextProducer implements Producer<TextKinds> {
     return this.routes.slice(this.routes.indexOf(route) + 1).filter((each) => !this.#options.isClosed(each));
   }
 
-  /** @returns with how it ended, and whether that has surely cost nothing, and was no fault of the request itself */
+  /** @returns its end, and true if the attempt certainly cost nothing and the request itself is without fault */
   async #tryRoute(route: Route, context: AttemptContext): Promise<{ end: End; free: boolean }> {
     const { life, upstreams, breakers } = this.#options;
     const { world } = life;
@@ -164,7 +164,7 @@ export class TextProducer implements Producer<TextKinds> {
         return { cost, charge: chargeOf(cost) };
       },
       continueAt: (_next, parts) => {
-        // Billing may have made the hold larger than the router knows: the answer to an extension was lost.
+        // The hold can be larger than in the memory of the router: the answer to an extension was lost.
         this.#offered = { parts, least: order.credits + chargeOf(2n * costOfParts(parts)) };
         request.turnedAway = true;
         return costOfParts(parts);
@@ -172,7 +172,7 @@ export class TextProducer implements Producer<TextKinds> {
     };
   }
 
-  /** Notes whether this attempt continues the stream of the attempt before. */
+  /** Notes an attempt that continues the stream of the attempt before. */
   #begin(): void {
     const { life, ledger, order } = this.#options;
     const offered = this.#offered;
@@ -183,10 +183,10 @@ export class TextProducer implements Producer<TextKinds> {
     life.world.count("streams that went on elsewhere");
     this.#parts = offered.parts;
     order.request.carried = costOfParts(offered.parts);
-    this.#goesOn = true;
+    this.#continuesStream = true;
   }
 
-  /** @param begun hears of the first reply */
+  /** @param begun called at the first reply */
   async #attempt(
     route: Route,
     upstream: Upstream,
@@ -196,7 +196,7 @@ export class TextProducer implements Producer<TextKinds> {
     const { life, ledger, order } = this.#options;
     const { request } = order;
     checkDispatch(life.world, ledger, request.hold, route.provider);
-    // What streams is cut when its hold is used up; what comes in one piece is told where to end.
+    // A stream is cut at the end of its hold; an answer in one piece has a limit on its output.
     const limit = request.streamed || request.most === undefined ? undefined : context.held * PICO_PER_CREDIT;
     if (limit !== undefined) checkCovered(life.world, ledger, request.hold, limit);
     const exchange = upstream.send(life, request, limit);
@@ -217,7 +217,7 @@ export class TextProducer implements Producer<TextKinds> {
     return this.#deliver(last.kind === "answer" || last.kind === "broken" ? last.cost : undefined);
   }
 
-  /** Reads a stream to its end, or for as long as we read it. */
+  /** Reads a stream to its end, or to the end of our patience. */
   async #read(
     ended: Promise<UpstreamReply | undefined>,
     upstream: Upstream,
@@ -266,9 +266,9 @@ export class TextProducer implements Producer<TextKinds> {
     while (last === undefined && life.now() < cutAt && !context.signal.aborted) {
       if (order.request.left) drainedAt ??= life.now() + DRAIN_MS;
       if (drainedAt !== undefined && life.now() >= drainedAt) break;
-      // A stream that is held back gives nothing to count.
+      // A stream that waits has no bytes to count.
       if (!waiting) {
-        // Whoever lets it go on has found that what was used is covered.
+        // A stream continues only after a check that the hold covers its present cost.
         checkCovered(world, ledger, hold, before + used);
         used = upstream.used(hold);
         spending.look();
@@ -331,7 +331,7 @@ function failed(cost: PicoUsd | undefined): Failed {
   return { kind: "failed", error: providerError(), cost, isUnsent: false, mayFallBack: false, ...PROBLEM };
 }
 
-/** Another provider might do better, but this one may have billed it. */
+/** Another provider can succeed, but this one can have a bill. */
 function failedSilently(): Failed {
   return { ...failed(undefined), mayFallBack: true };
 }

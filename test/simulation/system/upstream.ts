@@ -1,6 +1,6 @@
-// Whoever does the work and bills us for it: with books of its own that survive everything, a look-up by our id, replies
-// that come late, twice or never, and failures that cost money all the same. It does a job once, however often its
-// packet arrives; a text is one job, media are as many as it wants. There are two providers; each bills what it did.
+// Upstream owns a provider with durable books of its own and a look-up by our id. Replies are late, repeated or lost, and failures can cost
+// money. A job runs once for any number of packets. A text is one job, and media are any number of jobs. There are two providers, and each
+// bills its own jobs.
 import { chargeOf, PICO_PER_CREDIT, type PicoUsd } from "@gr/money";
 import type { LookUpResult } from "@gr/paid-request";
 import type { Service } from "../ledger/operation.ts";
@@ -13,31 +13,31 @@ import type { Request } from "./request.ts";
 export type UpstreamReply =
   /** Usable output, or the end of it. The cost is undefined when the usage is missing. */
   | { readonly kind: "answer"; readonly cost: PicoUsd | undefined }
-  /** The beginning of an answer that is streamed; its end comes later. */
+  /** Begin of a streamed answer; the end is a later reply. */
   | { readonly kind: "begun" }
   /** A definite error, not billed: another provider may do better, or none may. */
   | { readonly kind: "refused"; readonly elsewhere: boolean }
-  /** A failure that says what it cost all the same. */
+  /** A failure with its cost. */
   | { readonly kind: "failed"; readonly cost: PicoUsd; readonly elsewhere: boolean }
-  /** A definite failure that says nothing about the bill. */
+  /** A definite failure without a cost. */
   | { readonly kind: "failed silently" }
-  /** A broken connection. Of a stream, its usage may have come before. */
+  /** A broken connection. The usage of a stream may have arrived before. */
   | { readonly kind: "broken"; readonly cost: PicoUsd | undefined }
   | { readonly kind: "not sent" }
   /** Accepted; it waits for a slot, and is asked for until it has ended. */
   | { readonly kind: "queued" };
 
-/** What one job is to make of a request. */
+/** Part of a request for one job. */
 export interface Piece {
   /** From 1. */
   readonly part: number;
-  /** How many of the pictures that were asked for; 1 of a text. */
+  /** Number of the requested pictures; 1 for a text. */
   readonly count: number;
 }
 
 interface Plan {
   readonly reply: UpstreamReply | "hangs";
-  /** What it bills. */
+  /** Bill of the job. */
   readonly bill: PicoUsd;
   /** It waits for a slot first. */
   readonly queued: boolean;
@@ -75,16 +75,16 @@ const MOST_LATE_MS = 12 * HOLD_GRACE_MS;
 const WHOLE: Piece = { part: 1, count: 1 };
 /** A hold's worth of upstream cost, in a number that a random one can be multiplied with. */
 const PARTS = 1_000;
-/** Bill of a job that runs away, as a multiple of what it would be. */
+/** Bill of a runaway job, as a multiple of its usual bill. */
 const RUNAWAY = 1_000n;
 
 export class Upstream {
   readonly provider: string;
-  /** Whether it has a look-up. */
+  /** True for a provider with a look-up. */
   readonly askable: boolean;
-  /** So many pictures it makes in one job. */
+  /** Number of pictures of one job. */
   readonly mostAtOnce: number;
-  /** Whether anybody bills us for its text; else whatever fails there costs nothing. */
+  /** True if text has bills; otherwise each failure of text is free. */
   readonly billed: boolean;
   /** By hold. */
   readonly jobs = new Map<number, Job[]>();
@@ -110,12 +110,12 @@ export class Upstream {
     this.billed = billed;
   }
 
-  /** Whether it can be asked what it billed. */
+  /** True if the look-up works. */
   tells(service: Service): boolean {
     return this.askable && (service === "media" || this.billed);
   }
 
-  /** Sends a job; the reply comes as long as somebody waits. @param limit it works for no more than that */
+  /** Sends a job. The reply arrives while its sender waits. @param limit highest cost of the work */
   send(life: Life, request: Request, limit?: PicoUsd, piece = WHOLE): Exchange {
     const world = this.#world;
     const { random } = world;
@@ -178,7 +178,7 @@ export class Upstream {
     return this.jobs.get(hold)?.find(({ piece }) => piece.part === part);
   }
 
-  /** @param waiting who is told; a queued job is asked for */
+  /** @param waiting the sender to notify; undefined for a queued job, which is polled */
   #finish(job: Job, waiting: Waiting<UpstreamReply | undefined> | undefined): void {
     if (job.cancelled) return;
     const world = this.#world;
@@ -186,7 +186,7 @@ export class Upstream {
     const { reply } = job.plan;
     if (reply === "hangs") return;
     if (waiting === undefined) {
-      // What went wrong without a word is never heard of.
+      // A silent fault sends no reply.
       if (reply.kind !== "broken") job.ending = reply;
       return;
     }
@@ -205,7 +205,7 @@ export class Upstream {
     if (world.tracing) world.note(`${this.provider}: part ${part} of ${hold} ends, bills ${bill}`);
   }
 
-  /** Within the grace. That of a part that broke off may come when another upstream has long gone on. */
+  /** Bills within the grace. The bill of a broken part can arrive after another upstream has continued. */
   #billingMs({ request, plan: { begins, reply } }: Job): number {
     const { random } = this.#world;
     const brokeOff = begins && request.continues && reply !== "hangs" && reply.kind === "broken";
@@ -220,7 +220,7 @@ export class Upstream {
     world.after(world.latency(), () => waiting.settle(reply));
   }
 
-  /** What a stream has used up to now. */
+  /** Returns the present cost of a stream. */
   used(hold: number): PicoUsd {
     const job = this.#job(hold, WHOLE.part);
     if (job === undefined || job.endsAt === Number.POSITIVE_INFINITY) return 0n;
@@ -229,7 +229,7 @@ export class Upstream {
     return (bill * BigInt(ms)) / BigInt(job.endsAt - job.beganAt);
   }
 
-  /** The sender reads no more of a stream. The provider may stop and bill what it did, or go on to the end. */
+  /** The sender stops reading a stream. The provider stops and bills the finished part, or works to the end. */
   cut(hold: number): void {
     const world = this.#world;
     world.after(world.latency(), () => {
@@ -241,7 +241,7 @@ export class Upstream {
     });
   }
 
-  /** How a queued job stands. */
+  /** Returns the state of a queued job. */
   poll(life: Life, hold: number, part: number): Promise<UpstreamReply | "pending"> {
     const world = this.#world;
     const call = timedCall<UpstreamReply | "pending">(life);
@@ -299,7 +299,7 @@ export class Upstream {
   }
 }
 
-/** What so many jobs bill. */
+/** Returns the bills of this number of jobs. */
 export function sumOf(jobs: readonly Pick<Job, "bill">[]): PicoUsd {
   return jobs.reduce((total, { bill }) => total + bill, 0n);
 }
@@ -367,13 +367,13 @@ function endingOf(
   return { reply, bill: 0n };
 }
 
-/** What a delivered request is said to cost when nobody can find it out: within its hold. @param made as many pictures */
+/** Returns the assumed cost of a delivered request whose bill was not found. Never above the hold. @param made number of pictures */
 export function metered(request: Request, made: number): PicoUsd {
   const { service, credits } = request;
   return service === "media" ? shareOf(request, made) : (credits * PICO_PER_CREDIT) / 2n;
 }
 
-/** What the customer pays for a bill, and for so many pictures. */
+/** Returns the charge for a bill, and for this number of pictures. */
 export function chargeFor(request: Request, cost: PicoUsd, made: number): bigint {
   return chargeOf(request.service === "media" ? shareOf(request, made) : cost);
 }

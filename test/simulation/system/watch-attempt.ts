@@ -1,4 +1,4 @@
-// What the invariants must know of an attempt, whoever makes it.
+// Watch attempt owns the facts about an attempt that the invariants read, for each kind of attempt.
 import { NOT_STORED } from "@gr/media-generation/simulated";
 import type { AttemptContext, AttemptEnd, Broken, Kinds, Producer } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
@@ -11,7 +11,7 @@ export function isTrouble(error: unknown): boolean {
   return error instanceof ServiceError || (error as { code?: string }).code === "ECONNRESET";
 }
 
-/** @param wasted what is made may be nobody's. @returns as `attempt`; a defect ends the history */
+/** @param wasted true if the output can be without a client. @returns as `attempt`; a defect ends the history */
 export async function watchAttempt<K extends Kinds, End extends AttemptEnd<K> | Broken<K>>(
   life: Life,
   request: Request,
@@ -37,7 +37,7 @@ export async function watchAttempt<K extends Kinds, End extends AttemptEnd<K> | 
   return end;
 }
 
-/** @param handed pictures of this attempt that somebody is to get */
+/** @param handed pictures of this attempt for a client */
 function watchEnd<K extends Kinds>(life: Life, request: Request, end: AttemptEnd<K>, handed: number): void {
   const { world } = life;
   if (end.kind === "delivered" && end.bill === undefined) {

@@ -1,26 +1,26 @@
 // Calls between processes, over a network that loses, delays and repeats. A call that is not answered in time fails as the
-// runtime's clients fail: with service_unavailable, and nobody knows what became of it.
+// runtime's clients fail: with service_unavailable and an unknown outcome.
 import { ServiceError } from "@gr/proto";
 import { type Life, type Process, Waiting } from "./process.ts";
 import { RPC_TIMEOUT_MS } from "./timing.ts";
 import type { World } from "./world.ts";
 
-/** Who waits for an answer. */
+/** A caller that waits for an answer. */
 export interface Caller<Reply> {
-  /** Answered, or given up. */
+  /** True after an answer or a timeout. */
   readonly over: boolean;
   settle(reply: Reply): void;
   fail(error: unknown): void;
 }
 
-/** Who waits for the answer to a call that was delivered twice. */
+/** A caller of a call that was delivered twice. */
 const NOBODY: Caller<never> = { over: false, settle: () => undefined, fail: () => undefined };
 
 export function silence(): ServiceError {
   return new ServiceError("service_unavailable", "It did not answer.", { retryAfterMs: 1_000 });
 }
 
-/** A call that is given up after `ms`. */
+/** Sends a call with a timeout of `ms`. */
 export function timedCall<Reply>(
   life: Life,
   ms = RPC_TIMEOUT_MS,
@@ -53,7 +53,7 @@ export function callAny<Target extends { readonly process: Process }, Reply>(
     const target = random.pick(targets);
     world.after(world.latency(), () => {
       if (target.process.life !== undefined) deliver(target, copy === 0 ? call : NOBODY);
-      // Nobody listens there: the caller hears it at once.
+      // No process listens: the caller gets the error at once.
       else if (copies === 1) world.after(1, () => call.fail(silence()));
     });
   }

@@ -1,6 +1,6 @@
-// A process of the simulated system, and its lives. Production code runs in a life: its clock is that process's, and all
-// that it waits for outside comes through the life. A process can die or stand still whenever it is reached from outside or
-// does something outside. What a dead process waits for never comes, and what it had in memory is gone.
+// Process owns a process of the simulated system and its lives. Production code runs in a life, with the clock of the process, and receives
+// every answer from outside through the life. A process can die or pause at each contact with the world. A dead process gets no answer and
+// has no memory.
 import type { Timer } from "@gr/runtime";
 import type { World } from "./world.ts";
 
@@ -11,7 +11,7 @@ export class Process {
   readonly world: World;
   /** Probability of dying at one moment of contact with the world. */
   crashRate = 0;
-  /** Probability of standing still at one. */
+  /** Probability of a pause at one. */
   pauseRate = 0;
   longestPauseMs = LONGEST_PAUSE_MS;
   /** Undefined while it is down. */
@@ -23,7 +23,7 @@ export class Process {
   readonly #crashed: () => void;
   readonly #paused: () => void;
 
-  /** @param begin makes all that the process has in memory */
+  /** @param begin creates the memory of the process */
   constructor(
     world: World,
     name: string,
@@ -71,10 +71,10 @@ export class Life implements Timer {
   readonly process: Process;
   readonly world: World;
   alive = true;
-  /** Whether it has ever stood still. */
+  /** True after the first pause. */
   stoodStill = false;
 
-  /** Takes back the listeners that it left on signals. */
+  /** Removes the remaining listeners on signals. */
   readonly #forget = new Set<() => void>();
 
   constructor(process: Process) {
@@ -96,8 +96,8 @@ export class Life implements Timer {
   }
 
   /**
-   * Before this process does something outside.
-   * @returns false when it is dead, or dies now: then nothing may be done
+   * Called before each contact of this process with the world.
+   * @returns false if the process is dead or dies now: the contact is then omitted
    */
   acts(): boolean {
     if (!this.alive) return false;
@@ -107,14 +107,14 @@ export class Life implements Timer {
     return false;
   }
 
-  /** Nothing of it happens any more. Node would keep a combined signal for ever, as long as somebody listens. */
+  /** Ends all work. Node would store a combined signal until its last listener is removed. */
   end(): void {
     this.alive = false;
     for (const forget of this.#forget) forget();
     this.#forget.clear();
   }
 
-  /** Unless it is taken back, or the life ends before. @returns takes it back */
+  /** Runs the work unless the life ends first. @returns a function that cancels it */
   onAbort(signal: AbortSignal, listener: () => void): () => void {
     const forget = () => {
       signal.removeEventListener("abort", listener);
@@ -125,12 +125,12 @@ export class Life implements Timer {
     return forget;
   }
 
-  /** Whether it has been at work all the time, and still is. */
+  /** True if the process has worked without a pause until now. */
   get steady(): boolean {
     return this.alive && !this.stoodStill;
   }
 
-  /** What comes from outside: unless the process is dead, dies of it, or stands still first. */
+  /** Receives an event from outside, unless the process is dead, dies of it, or pauses first. */
   reach(run: () => void): void {
     if (!this.alive) return;
     const { process, world } = this;
@@ -152,13 +152,13 @@ export class Life implements Timer {
     run();
   }
 
-  /** Begins work that nobody waits for. What it throws is a defect of the simulation. */
+  /** Begins work without a caller. An error of it is a defect of the simulation. */
   run(work: () => Promise<void>): void {
     this.world.touched = true;
     work().catch((error) => this.world.fail(error));
   }
 
-  /** To be settled by an event. */
+  /** Returns a promise that an event settles. */
   wait<T>(): Waiting<T> {
     return new Waiting<T>(this);
   }
@@ -195,7 +195,7 @@ export class Waiting<T> {
     this.life.reach(() => this.#reject(error));
   }
 
-  /** Settled by the process itself, which is at work then. */
+  /** Settles from inside the process, which works at that moment. */
   endWith(this: Waiting<void>, signal: AbortSignal): void {
     const end = () => {
       if (this.over) return;
@@ -207,9 +207,9 @@ export class Waiting<T> {
 }
 
 /**
- * A clock whose sleeper is not woken while there is nothing to do. A round that finds nothing has no effect, and most rounds
- * find nothing: leaving them out saves most of the time, and a history can come to rest.
- * @param work by the length of a pause between rounds: whether the next round would find anything
+ * A clock that wakes a sleeper only for work. A round without work has no effect, and most rounds have none. Without them a history is
+ * faster and has an end.
+ * @param work by the length of a pause between rounds: returns true if the next round has work
  */
 export function idleRounds(life: Life, work: ReadonlyMap<number, () => boolean>): Timer {
   const { world } = life;

@@ -1,11 +1,11 @@
-// Durations in virtual milliseconds. Shorter than the real settings, and in the proportions that make trouble: retries
-// can outlast the grace, leases end while their owner sleeps, packets come after everybody has given up.
+// Timing owns durations in virtual milliseconds. They are shorter than the real settings, in proportions that cause faults: retries can outlast
+// the grace, leases end while their owner sleeps, packets arrive after all timeouts.
 
 export const RPC_TIMEOUT_MS = 2_000;
 
 /** How long an answer in one piece, an image, or the beginning of a stream may take. */
 export const UPSTREAM_TIMEOUT_MS = 20_000;
-/** How long a stream may go on. */
+/** Longest duration of a stream. */
 export const STREAM_TIMEOUT_MS = 90_000;
 /** How long a stream is read to its end for a client that has left. */
 export const DRAIN_MS = 25_000;
@@ -23,13 +23,13 @@ export const SEARCH_PAUSES = {
   failed: [1_000, 4_001, 20_000],
   unresolved: [20_000, 60_000],
 } as const;
-/** How long after its end the bill of a delivered answer is looked for, by what the library promises. */
+/** Promised time of the search for the bill of a delivered answer, from its end. */
 export const BILL_LOOKED_FOR_MS = 2_000;
 
 /** Between two polls of a queued job. */
 export const POLL_PAUSE_MS = 1_500;
 
-/** As long as in the contract: it is passed over, not lived through. */
+/** The value of the contract: the world skips this time in one step. */
 export const CLAIM_LIFETIME_MS = 86_400_000;
 
 /** Time for which an account that was read refuses hopeless places without a statement, as in production. */
@@ -38,9 +38,9 @@ export const CONFIRMED_FOR_MS = 1_000;
 /** Most that a clock of ours is wrong. */
 export const MOST_SKEW_MS = 2_000;
 
-/** When an upstream is not asked for a while, and for how long at first. A history has too few requests for failures in a row. */
+/** Rule and first duration of the cool-down of an upstream. A history has too few requests for failures in a row. */
 export const BREAKER = { failures: 1, pauseMs: 4_000 } as const;
-/** How long one that asks for patience is the last choice. */
+/** Time for which an upstream that asks for patience is the last choice. */
 export const REST_MS = 2_000;
 
 /** Requests of one process: more than a history sends at once. */

@@ -1,10 +1,10 @@
-// The virtual world of one history: its time, its chance, its queue of events, its faults, and what it remembers for
-// the report. Nothing here knows about money.
+// World owns the virtual world of one history: its time, its chance, its queue of events, its faults, and the facts for the report. No part
+// of it depends on money.
 import { Random } from "@gr/testing/random";
 import type { Coverage, Covered } from "./coverage.ts";
 import { EventQueue } from "./event-queue.ts";
 
-/** How unkind a history is. */
+/** Probabilities of the faults of a history. */
 export interface Weather {
   /** Probability that a message between processes is lost. */
   lossRate: number;
@@ -23,15 +23,15 @@ export class World {
   readonly weather: Weather = { lossRate: 0, slowRate: 0, duplicateRate: 0, lateCommitRate: 0 };
   now = 0;
   events = 0;
-  /** The first thing that went wrong. */
+  /** First violation. */
   failure: Error | undefined;
-  /** Production code was called, or a promise of it settled: what follows in microtasks comes before the next event. */
+  /** Production code was called, or a promise of it settled: its microtasks run before the next event. */
   touched = false;
   /** PostgreSQL does not answer until then. */
   postgresAwayUntil = 0;
   /** Milliseconds by which PostgreSQL's clock is behind. */
   postgresLag = 0;
-  /** Milliseconds in which nothing happened anywhere. */
+  /** Milliseconds in which the whole world paused. */
   slept = 0;
   readonly #queue = new EventQueue();
 
@@ -49,7 +49,7 @@ export class World {
     this.coverage.counts[name] += 1;
   }
 
-  /** A line of the trace. Ask `tracing` first: the text would be made for nothing. */
+  /** Adds a line to the trace. Callers read `tracing` first, so that no text is created in vain. */
   note(text: string): void {
     const at = new Date(this.now).toISOString().slice(5, 23).replace("T", " ");
     this.trace.push(`${at}  ${text}`);
@@ -59,12 +59,12 @@ export class World {
     this.#queue.push(this.now + ms, this.random.next(), run, false);
   }
 
-  /** Periodic work, for which a history does not go on. */
+  /** Schedules periodic work, which does not prolong a history. */
   afterInBackground(ms: number, run: () => void): void {
     this.#queue.push(this.now + ms, this.random.next(), run, true);
   }
 
-  /** Everything stands still for so long, also who waits and what is under way. */
+  /** Pauses everything for this time, also timers and messages. */
   sleep(ms: number): void {
     this.now += ms;
     this.slept += ms;
@@ -72,7 +72,7 @@ export class World {
   }
 
   /**
-   * Ends the history with this event. For checks inside of what production code calls, which may catch what they throw.
+   * Ends the history with this event. Checks inside of calls of production code use it, because that code can catch their errors.
    * @returns the error
    */
   fail(error: unknown): Error {
@@ -81,18 +81,18 @@ export class World {
     return failure;
   }
 
-  /** Runs the next event; what follows from it at once waits for `settle`. @returns false when there is none */
+  /** Runs the next event; its microtasks run in `settle`. @returns false without an event */
   step(): boolean {
     const event = this.#queue.pop();
     if (event === undefined) return false;
-    // What was due while everything slept happens late, in its order.
+    // Events that were due during the pause happen late, in their order.
     if (event.at > this.now) this.now = event.at;
     this.events += 1;
     event.run();
     return true;
   }
 
-  /** Lets all promises go on that can. Most events touch none: then there is nothing to wait for. @throws Violation */
+  /** Runs all microtasks. After most events there are none, and no wait. @throws Violation */
   settle(): Promise<void> | undefined {
     if (this.touched) return this.#resume();
     if (this.failure !== undefined) throw this.failure;
@@ -105,7 +105,7 @@ export class World {
     if (this.failure !== undefined) throw this.failure;
   }
 
-  /** How long a message is under way. */
+  /** Returns the duration of a message, in ms. */
   latency(): number {
     const { random, weather } = this;
     if (weather.slowRate > 0 && random.next() < weather.slowRate) return random.between(50, 4_000);

@@ -2,7 +2,6 @@
 // output is stored, only the operator's CLI can create one.
 import { ConsoleOperatorService } from "@gr/proto/console";
 import type { RunningProcess } from "@gr/runtime";
-import type { Screen } from "./banner.ts";
 
 /** Address without mail: the domain can have no mail server. */
 export const DEMO_EMAIL = "demo@router.localhost";
@@ -11,7 +10,7 @@ export const DEMO_EMAIL = "demo@router.localhost";
 export async function ensureDemoOwner(
   accountId: string,
   dial: RunningProcess["dial"],
-  { isTerminal }: Pick<Screen, "isTerminal">,
+  { isTerminal }: { readonly isTerminal: boolean },
 ): Promise<string | undefined> {
   const console = dial("console", ConsoleOperatorService);
   await console.addOwner({ accountId, accountName: "Demo", email: DEMO_EMAIL, name: "Demo" });

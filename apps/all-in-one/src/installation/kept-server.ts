@@ -1,5 +1,5 @@
-// A kept server is an embedded server that is restarted at the same address after its death. The modules, with refused
-// or slower requests meanwhile, find it there.
+// A kept server is an embedded server that is restarted at the same address after its death. Until then the modules refuse
+// requests or answer slowly.
 import { pause } from "@gr/runtime";
 
 const RETRY_FIRST_MS = 100;

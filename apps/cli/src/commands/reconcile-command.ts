@@ -1,6 +1,6 @@
 // reconcile: compares a provider's statement with the books; exit code 1 on a difference beyond the tolerance.
 import { readFile } from "node:fs/promises";
-import { formatPicoUsd } from "@gr/money";
+import { sidesOf, usdOf } from "@gr/clients";
 import { ConsoleOperatorService, type StatementComparison } from "@gr/proto/console";
 import { OperatorError } from "@gr/runtime";
 import type { Command } from "commander";
@@ -88,38 +88,18 @@ function factsOf(comparison: StatementComparison) {
     from: comparison.fromDay,
     to: comparison.toDay,
     compared_at: new Date(Number(comparison.comparedAt)).toISOString(),
-    billed: usd(comparison.billedPicoUsd),
-    booked: usd(comparison.bookedPicoUsd),
-    unassigned: usd(comparison.unassignedPicoUsd),
-    off: usd(comparison.offPicoUsd),
+    billed: usdOf(comparison.billedPicoUsd),
+    booked: usdOf(comparison.bookedPicoUsd),
+    unassigned: usdOf(comparison.unassignedPicoUsd),
+    off: usdOf(comparison.offPicoUsd),
     differs: comparison.models.some(({ differs }) => differs),
     models: comparison.models.map((row) => ({
       ...sidesOf(row),
-      unexplained: usd(row.unexplainedPicoUsd),
+      unexplained: usdOf(row.unexplainedPicoUsd),
       differs: row.differs,
     })),
     days: comparison.days.map((row) => ({ day: row.day, ...sidesOf(row) })),
   };
-}
-
-interface Sides {
-  readonly model: string;
-  readonly billedPicoUsd?: string | undefined;
-  readonly bookedPicoUsd?: string | undefined;
-  readonly differencePicoUsd: string;
-}
-
-function sidesOf({ model, billedPicoUsd: billed, bookedPicoUsd: booked, differencePicoUsd }: Sides) {
-  return {
-    model,
-    billed: billed === undefined ? null : usd(billed),
-    booked: booked === undefined ? null : usd(booked),
-    difference: usd(differencePicoUsd),
-  };
-}
-
-function usd(pico: string): string {
-  return formatPicoUsd(BigInt(pico));
 }
 
 const AMOUNTS: readonly Column<Pick<ModelFacts, "billed" | "booked" | "difference">>[] = [

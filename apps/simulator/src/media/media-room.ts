@@ -81,7 +81,7 @@ export class MediaRoom {
     return words.has("#timeout-after-accept") ? this.#leave(reply) : result;
   }
 
-  /** For providers that check the prompt before they accept a job: the job is then not submitted. @throws Refusal */
+  /** Checks a prompt for providers that do so before they accept a job. A refused job is not submitted. @throws Refusal */
   moderate(order: MediaOrder): void {
     if (isBlocked(order, wordsIn(order.prompt))) throw blockedByModeration();
   }

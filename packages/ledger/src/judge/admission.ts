@@ -13,10 +13,21 @@ export interface Level extends Link {
   readonly totals: Totals;
 }
 
-/** Budgets that a hold of this budget counts in, from the lowest up. Empty if the budget is unknown. */
-export function chainOf(account: Account, budgetId: Id): Budget[] {
+/**
+ * Budgets that a hold of this budget counts in, from the lowest up. Empty if the budget is unknown.
+ * @param memberId budget of a member, above a budget without a parent
+ */
+export function chainOf(account: Account, budgetId: Id, memberId?: Id): Budget[] {
+  const own = chainFrom(account, findBudget(account, budgetId));
+  const member = memberId === undefined ? undefined : findBudget(account, memberId);
+  const isShared =
+    own.length === 1 && own[0]?.definition.level === "key" && member?.definition.level === "member";
+  return isShared ? [...own, ...chainFrom(account, member)] : own;
+}
+
+function chainFrom(account: Account, lowest: Budget | undefined): Budget[] {
   const chain: Budget[] = [];
-  let budget = findBudget(account, budgetId);
+  let budget = lowest;
   while (budget !== undefined && chain.length < MAX_LEVELS) {
     chain.push(budget);
     const { parentId } = budget.definition;

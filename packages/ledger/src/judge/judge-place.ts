@@ -2,7 +2,6 @@
 // nothing.
 import type { Credits } from "@gr/money";
 import { type Account, findHold, freeUsedAt, type Hold, MOST_OPEN_HOLDS } from "../account.ts";
-import type { Id } from "../id.ts";
 import type { Claim, Place } from "../operation.ts";
 import { DONE, type Outcome } from "../outcome.ts";
 import type { BudgetAfter } from "../step.ts";
@@ -28,7 +27,7 @@ export function judgePlace(account: Account, place: Place, facts: Facts, terms: 
   if (known !== undefined) return { outcome: repeatOutcome(account, place, known) };
   const { credits, most, claim } = place;
   const { now, freeLimit } = terms;
-  const chain = chainOf(account, place.budgetId);
+  const chain = chainOf(account, place.budgetId, place.memberId);
   const bad = spenderRefusal(account, chain, now);
   if (bad !== undefined) return { outcome: bad };
   const levels = currentLevels(chain, now);
@@ -65,7 +64,7 @@ export function judgePlace(account: Account, place: Place, facts: Facts, terms: 
  */
 export function judgeClaim(
   account: Account,
-  { budgetId, claim }: { readonly budgetId: Id; readonly claim: Claim },
+  { budgetId, memberId, claim }: Pick<Place, "budgetId" | "memberId"> & { readonly claim: Claim },
   facts: Facts,
   at: number,
 ): { readonly outcome: Outcome } | { readonly missing: Missing } {
@@ -73,7 +72,7 @@ export function judgeClaim(
   const claimed = claimedBy(account, claim, facts, now);
   if ("missing" in claimed) return claimed;
   if (claimed.owner === undefined) return { outcome: DONE };
-  const chain = chainOf(account, budgetId);
+  const chain = chainOf(account, budgetId, memberId);
   const bad = spenderRefusal(account, chain, now);
   if (bad !== undefined) return { outcome: bad };
   const levels = currentLevels(chain, now);
@@ -89,13 +88,13 @@ export function judgeClaim(
  */
 export function checkSpender(
   account: Account,
-  asked: { readonly budgetId: Id; readonly claimKey?: string | undefined; readonly credits: Credits },
+  asked: Pick<Place, "budgetId" | "memberId" | "credits"> & { readonly claimKey?: string | undefined },
   facts: Facts,
   at: number,
 ): { readonly outcome: Outcome } | { readonly missing: Missing } {
   const now = Math.max(at, account.at);
-  const { budgetId, claimKey, credits } = asked;
-  const chain = chainOf(account, budgetId);
+  const { budgetId, memberId, claimKey, credits } = asked;
+  const chain = chainOf(account, budgetId, memberId);
   const bad = spenderRefusal(account, chain, now);
   if (bad !== undefined) return { outcome: bad };
   const size = credits === 0n ? SMALLEST : credits;

@@ -127,13 +127,23 @@ export class NaiveLedger {
     return { used, held };
   }
 
-  #place({ holdId, budgetId, credits, most }: Place, now: number): Answer {
+  /** A member without a budget, or with one of another level, counts nowhere. */
+  #chainWith(id: string, memberId: string | undefined): NaiveBudget[] {
+    const own = this.#chain(id);
+    const [lowest] = own;
+    const members = memberId === undefined ? [] : this.#chain(memberId);
+    const { level, parentId } = lowest?.definition ?? { level: "job", parentId: null };
+    const counts = level === "key" && parentId === null && members[0]?.definition.level === "member";
+    return counts ? own.concat(members) : own;
+  }
+
+  #place({ holdId, budgetId, memberId, credits, most }: Place, now: number): Answer {
     const known = this.#holds.get(holdId);
     if (known !== undefined) {
       if (known.state !== "open" || known.budgetId !== budgetId) return { code: "already_resolved" };
       return { code: "done", held: most === undefined ? undefined : known.credits };
     }
-    const chain = this.#chain(budgetId);
+    const chain = this.#chainWith(budgetId, memberId);
     const bad = this.#closed(chain, now);
     if (bad !== undefined) return bad;
     const windows = chain.map((budget) => {

@@ -67,6 +67,7 @@ const place = fc
   .record({
     ...onHold,
     budgetId: fc.constantFrom(...BUDGETS),
+    memberId: fc.option(fc.constantFrom(...BUDGETS), { nil: undefined, freq: 1 }),
     credits,
     more: most,
     claim,

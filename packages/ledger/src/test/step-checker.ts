@@ -74,10 +74,7 @@ export class StepChecker {
     if (kind === "place") {
       check(!this.#open.has(id) && !this.#ended.has(id), "a hold is placed once");
       check(credits >= 0n, "a hold is not negative");
-      check(
-        this.#chainOf(budgets[0]?.budget ?? 0).join() === budgets.map(({ budget }) => budget).join(),
-        "the chain leads to the root",
-      );
+      check(this.#isChain(budgets.map(({ budget }) => budget)), "the chain leads to the root");
       this.#open.set(id, { credits, links });
       return;
     }
@@ -123,6 +120,17 @@ export class StepChecker {
       } else if (credits > 0n && limit !== null) check(window === latest, `${key} is the current window`);
       this.#sums.set(key, { used, held });
     }
+  }
+
+  /** Above a key without a parent, the chain of a member may follow. */
+  #isChain([lowest = 0, ...above]: readonly number[]): boolean {
+    const [, ...own] = this.#chainOf(lowest);
+    if (own.join() === above.join()) return true;
+    const [member = 0] = above;
+    const levels = [lowest, member].map((no) => this.#definitions[no - 1]?.level);
+    return (
+      own.length === 0 && levels.join() === "key,member" && this.#chainOf(member).join() === above.join()
+    );
   }
 
   #chainOf(budget: number): number[] {

@@ -24,7 +24,7 @@ export interface ConnectionLimits {
    * proxy with many clients may have that address.
    */
   readonly ownerOf: (address: string) => string | undefined;
-  /** Reports a connection that was closed: a new one without a place, or an idle one for the sake of a new one. */
+  /** Reports a closed connection: a new one without a place, or an idle one that made room for a new one. */
   readonly closed: (which: "refused" | "idle") => void;
 }
 

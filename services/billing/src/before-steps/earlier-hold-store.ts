@@ -121,7 +121,7 @@ export interface EarlierPlace {
   readonly accountId: Id;
   /** Unix milliseconds. */
   readonly at: bigint;
-  /** The same time, exact, for PostgreSQL. */
+  /** `at` with microseconds, as text of PostgreSQL: a page continues exactly behind this hold. */
   readonly time: string;
 }
 

@@ -1,4 +1,4 @@
-// Budgets above keys: a change is stored before its answer, a list shows what is left, and a refusal names the level alone.
+// Budgets above keys. A change is stored before its answer, a list shows the use, and a refusal names the level alone.
 import { randomUUID } from "node:crypto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { BudgetLevel, type Outcome, OutcomeCode, SpendPeriod } from "@gr/proto/billing";
@@ -287,6 +287,32 @@ describe.each([
     const [budget] = (await list(accountId, { budgetIds: [budgetId] })).budgets;
     expect(budget).toMatchObject({ usedCredits: 0n, heldCredits: 20n });
   });
+});
+
+test("web tokens of a member count in the member's budget, and those of others do not", async () => {
+  const { accountId, budgetId: personId } = await openTree(MEMBER, { limit: limitOf(50n) });
+  const tokens = { accountId, spenderId: accountId };
+  await wallet.putSpender(ledger.inProcess, accountId, { spenderId: accountId, revision: 1n });
+  const first = await place(tokens, 50n, { personId: personId.toUpperCase() });
+  expect(first.code).toBe(DONE);
+  const refusal = { code: SPEND_LIMIT_EXCEEDED, budgetLevel: MEMBER, inFlight: true };
+  expect(await place(tokens, 1n, { personId })).toMatchObject(refusal);
+  for (const person of ["", randomUUID(), "no uuid"]) {
+    expect(await place(tokens, 60n, { personId: person })).toMatchObject({ code: DONE });
+  }
+  const check = (person: string) =>
+    ledger.inProcess.checkSpender({ ...tokens, personId: person, credits: 51n });
+  expect((await check(personId)).outcome).toMatchObject({ ...refusal, inFlight: false });
+  expect((await check("")).outcome).toMatchObject({ code: DONE });
+  await wallet.postOne(ledger.inProcess, wallet.capture(first.id, 40n));
+  const [budget] = (await list(accountId, { budgetIds: [personId] })).budgets;
+  expect(budget).toMatchObject({ usedCredits: 40n, heldCredits: 0n });
+  const claimed = wallet.claiming(tokens, 10n, "of the member", { personId });
+  await wallet.postOne(ledger.inProcess, claimed);
+  await wallet.postOne(ledger.inProcess, wallet.capture(claimed.holdId, 10n));
+  const claim = wallet.claimOf("of the member");
+  const judged = await ledger.inProcess.judgeClaim({ ...tokens, personId, claim });
+  expect(judged.outcome).toMatchObject({ code: OutcomeCode.CLAIM_FINISHED, earlierHoldId: claimed.holdId });
 });
 
 test("four levels are read back by another process: each counts the hold of the lowest", async () => {

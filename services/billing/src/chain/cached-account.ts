@@ -48,7 +48,7 @@ export function newCachedAccount(id: Id): CachedAccount {
   return { ...memory, storedSeq: 0, isRefused: false, confirmed: NEVER, jumps: 0 };
 }
 
-const NEVER: Confirmation = { stopwatch: Number.NEGATIVE_INFINITY, clock: 0 };
+export const NEVER: Confirmation = { stopwatch: Number.NEGATIVE_INFINITY, clock: 0 };
 
 /**
  * Puts accounts into the cache with their present size, after their steps are stored. Deletes the oldest ended holds and

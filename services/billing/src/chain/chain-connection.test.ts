@@ -18,6 +18,7 @@ import {
   release,
 } from "../test/chain/chain-rig.ts";
 import { THURSDAY } from "../test/start-billing.ts";
+import { UsedUpBudgets } from "../windows-copy/used-up-budgets.ts";
 import { bucketOf } from "./bucket.ts";
 import { startCold, storeState } from "./state-store.ts";
 import { LONGEST_TAIL } from "./step-store.ts";
@@ -108,13 +109,13 @@ describe("two writers of one account", () => {
   });
 });
 
-describe("a flood of hopeless places", () => {
-  /** A UUID of version 7, of a request that began after the latest read. */
-  const newHold = () => {
-    const time = (rig.clock.now() + 1).toString(16).padStart(12, "0");
-    return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
-  };
+/** A UUID of version 7, of a request that began after the latest read. */
+function newHold(): string {
+  const time = (rig.clock.now() + 1).toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
+}
 
+describe("a flood of hopeless places", () => {
   test("is refused without a statement for a second after the account was read", async () => {
     const wallet = await openWallet(10n);
     const stopwatch = { now: () => seconds * 1_000 };
@@ -508,27 +509,49 @@ test("a row that is wrong alone is refused by the table", async () => {
   }
 });
 
+async function endOtherConnections(): Promise<void> {
+  await rig.withClient(async (client) => {
+    await client.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    );
+  });
+}
+
+test("a copy of a used-up budget refuses nothing on a new connection before PostgreSQL has confirmed it", async () => {
+  const [used, another] = [await openWallet(100n), await openWallet(100n)];
+  const stopwatch = { now: () => 0 };
+  const copies = new UsedUpBudgets({ clock: rig.clock, stopwatch });
+  // A memory for no account, so that each refusal is one of the copies.
+  const writer = await rig.writer({ copies, stopwatch, cacheBytes: 1 });
+  const whole = place(used, 100n);
+  await writer.post(whole);
+  await writer.post(capture(used, whole.holdId, 100n));
+  expect(await writer.codes(place(used, 1n, { holdId: newHold() }))).toEqual(["insufficient_credits"]);
+  await (await rig.writer()).post({
+    ...{ kind: "deposit", accountId: used.accountId, id: randomUUID(), credits: 50n, note: "test" },
+  });
+  await endOtherConnections();
+  const first = place(another, 1n);
+  await until(() => isDone(writer, first), { timeoutMs: 60_000 });
+  expect(await writer.codes(place(used, 50n, { holdId: newHold() }))).toEqual(["done"]);
+});
+
+const isDone = (writer: { codes(...operations: object[]): Promise<string[]> }, operation: object) =>
+  writer.codes(operation).then(
+    (codes) => codes[0] === "done",
+    () => false,
+  );
+
 test("a writer on a new connection does not know steps that a promoted standby lacks", async () => {
   const [wallet, another] = [await openWallet(100n), await openWallet(100n)];
   const writer = await rig.writer();
   const lost = place(wallet, 90n);
   await writer.post(lost);
-  await rig.withClient(async (client) => {
-    await client.query("DELETE FROM step WHERE id = $1", [lost.holdId]);
-    await client.query(
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
-    );
-  });
+  await rig.withClient((client) => client.query("DELETE FROM step WHERE id = $1", [lost.holdId]));
+  await endOtherConnections();
   // The failed call of one account is no reason to trust the memory of another.
   const first = place(another, 1n);
-  await until(
-    () =>
-      writer.codes(first).then(
-        (codes) => codes[0] === "done",
-        () => false,
-      ),
-    { timeoutMs: 60_000 },
-  );
+  await until(() => isDone(writer, first), { timeoutMs: 60_000 });
   expect(await writer.codes(place(wallet, 50n))).toEqual(["done"]);
   const { rows } = await rig.withClient((client) =>
     client.query(

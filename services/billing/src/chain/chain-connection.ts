@@ -44,6 +44,8 @@ const CACHE_BYTES = 256 * 2 ** 20;
 export interface KnownCopies {
   /** Receives an account and its latest steps, which are stored. */
   noteStored(account: Account, steps: readonly Step[]): void;
+  /** Ends all confirmations: a step whose answer was lost may be stored. */
+  forgetConfirmations(): void;
   /** @returns works with answers, for accounts of which copies refuse each operation and PostgreSQL has no newer step */
   refuse(client: PoolClient, asked: readonly Asked[], terms: Terms): Promise<readonly AccountWork[]>;
 }
@@ -104,6 +106,7 @@ export class ChainConnection {
   async #prepare(client: PoolClient): Promise<RowTypes> {
     this.#cache.clear();
     this.#due.clear();
+    this.#options.copies?.forgetConfirmations();
     return await prepareForFlushes(client);
   }
 

@@ -7,6 +7,8 @@ import type { Posted } from "../writer/posted.ts";
 export interface Payer {
   readonly accountId: string;
   readonly spenderId: string;
+  /** Person of a web token. */
+  readonly personId?: string | undefined;
 }
 
 /** Payer of a place with an Idempotency-Key. */

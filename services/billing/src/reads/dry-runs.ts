@@ -8,12 +8,14 @@ import type { AccountReader, Answered } from "./account-reader.ts";
 export interface AskedClaim {
   readonly accountId: Id;
   readonly budgetId: Id;
+  readonly memberId?: Id | undefined;
   readonly claim: { readonly key: string; readonly fingerprint: string };
 }
 
 export interface AskedSpender {
   readonly accountId: Id;
   readonly budgetId: Id;
+  readonly memberId?: Id | undefined;
   readonly claimKey: string | undefined;
   /** 0 = the smallest hold */
   readonly credits: Credits;
@@ -29,10 +31,8 @@ export interface DryRuns {
 export function createDryRuns(accounts: AccountReader, clock: Clock): DryRuns {
   const now = () => Math.floor(clock.now());
   return {
-    judgeClaim: ({ accountId, budgetId, claim }) =>
-      accounts.ask(accountId, (account, facts) =>
-        answerOf(judgeClaim(account, { budgetId, claim }, facts, now())),
-      ),
+    judgeClaim: ({ accountId, ...asked }) =>
+      accounts.ask(accountId, (account, facts) => answerOf(judgeClaim(account, asked, facts, now()))),
     checkSpender: ({ accountId, ...asked }) =>
       accounts.ask(accountId, (account, facts) => answerOf(checkSpender(account, asked, facts, now()))),
   };

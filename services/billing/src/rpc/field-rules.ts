@@ -23,6 +23,11 @@ export function uuid(field: string, value: string): string {
   return value.toLowerCase();
 }
 
+/** @returns undefined for a person that can have no budget: budgets of members have the ids of persons of the console */
+export function personOf(value: string): string | undefined {
+  return isUuid(value) ? value.toLowerCase() : undefined;
+}
+
 export function credits(field: string, value: Credits): Credits {
   if (value < 0n || value > MOST_CREDITS)
     throw invalid(field, `It must be from 0 to ${MOST_CREDITS} credits`);

@@ -3,7 +3,7 @@
 import type { Credits } from "@gr/money";
 import { type Claim as ClaimMessage, type Operation as Message, ReleaseReason } from "@gr/proto/billing";
 import type { Claim, Operation } from "../writer/operation.ts";
-import { attempt, cost, credits, digest, instant, invalid, text, uuid } from "./field-rules.ts";
+import { attempt, cost, credits, digest, instant, invalid, personOf, text, uuid } from "./field-rules.ts";
 
 /** Operations of one call, all in one transaction. */
 const MOST_OPERATIONS = 1_000;
@@ -27,6 +27,7 @@ function readOperation({ operation }: Message, path: string): Operation {
         holdId: uuid(`${at}.hold_id`, value.holdId),
         accountId: uuid(`${at}.account_id`, value.accountId),
         spenderId: uuid(`${at}.spender_id`, value.spenderId),
+        personId: personOf(value.personId),
         credits: credits(`${at}.credits`, value.credits),
         most: mostOf(at, value),
         cost: null,

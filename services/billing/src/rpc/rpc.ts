@@ -30,6 +30,7 @@ import {
   instant,
   invalid,
   limit,
+  personOf,
   revision,
   signedCredits,
   text,
@@ -171,11 +172,12 @@ function readAnswerToKeep(request: KeepAnswerRequest): AnswerToKeep {
   };
 }
 
-function readClaiming({ accountId, spenderId, claim }: JudgeClaimRequest): ClaimingSpender {
+function readClaiming({ accountId, spenderId, personId, claim }: JudgeClaimRequest): ClaimingSpender {
   if (claim === undefined) throw invalid("claim", "A claim is needed");
   return {
     accountId: uuid("account_id", accountId),
     spenderId: uuid("spender_id", spenderId),
+    personId: personOf(personId),
     claim: readClaim(claim, "claim"),
   };
 }
@@ -197,10 +199,15 @@ function readUsagePage({
 function readCheck({
   accountId,
   spenderId,
+  personId,
   claimKey,
   credits: least,
 }: CheckSpenderRequest): Parameters<CheckSpender> {
-  const payer = { accountId: uuid("account_id", accountId), spenderId: uuid("spender_id", spenderId) };
+  const payer = {
+    accountId: uuid("account_id", accountId),
+    spenderId: uuid("spender_id", spenderId),
+    personId: personOf(personId),
+  };
   const key = claimKey.byteLength === 0 ? undefined : digest("claim_key", claimKey);
   return [payer, key, credits("credits", least)];
 }

@@ -16,7 +16,8 @@ export function chainOperationOf(operation: Operation, accountId: Id): ChainOper
       if (tag === null || operation.spenderId === null) throw new Error(`Place ${holdId} is incomplete.`);
       const claim = operation.claim === null ? undefined : claimOf(operation.claim);
       const size = { credits, most: most ?? undefined };
-      return { kind, ...onHold, budgetId: operation.spenderId, ...size, deadlineAt, tag, claim };
+      const payer = { budgetId: operation.spenderId, memberId: operation.personId };
+      return { kind, ...onHold, ...payer, ...size, deadlineAt, tag, claim };
     }
     case "capture":
       return { kind, ...onHold, charge: credits, cost };

@@ -109,11 +109,11 @@ export function createStepLedger(options: StepLedgerOptions): StepLedger {
       keep: (answer) => keepAnswer(pool, post, answer),
       read: (accountId, holdId) => readKeptAnswer(pool, accountId, holdId, now()),
     },
-    judgeClaim: async ({ accountId, spenderId: budgetId, claim }) =>
-      postedOf(await dryRuns.judgeClaim({ accountId, budgetId, claim: claimOf(claim) })),
-    checkSpender: async ({ accountId, spenderId: budgetId }, key, credits) => {
+    judgeClaim: async ({ accountId, spenderId: budgetId, personId: memberId, claim }) =>
+      postedOf(await dryRuns.judgeClaim({ accountId, budgetId, memberId, claim: claimOf(claim) })),
+    checkSpender: async ({ accountId, spenderId: budgetId, personId: memberId }, key, credits) => {
       const claimKey = key?.toString("hex");
-      return postedOf(await dryRuns.checkSpender({ accountId, budgetId, claimKey, credits }));
+      return postedOf(await dryRuns.checkSpender({ accountId, budgetId, memberId, claimKey, credits }));
     },
     budgets: createBudgets({ accounts, clock, post }),
     holds: createHoldReads({ pool, clock, accounts, openHolds, post, log }),

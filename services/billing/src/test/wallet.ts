@@ -33,6 +33,7 @@ interface PlaceFields {
   readonly deadlineAt?: bigint;
   readonly claim?: ClaimInit;
   readonly mostCredits?: bigint;
+  readonly personId?: string;
 }
 
 /** Many at once take their time on a slow machine. */

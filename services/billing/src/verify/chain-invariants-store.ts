@@ -32,7 +32,7 @@ const SAME_ACCOUNT = "p.bucket = e.bucket AND p.account_id = e.account_id";
 
 /** Definitions of budgets, with the number of each budget, its changes of period so far, and the steps in which it was valid. */
 const DEFINITIONS = `definition AS (
-    SELECT account_id, seq, d ->> 'id' AS budget_id, d ->> 'parentId' AS parent_id, (d -> 'limit' ->> '$int')::bigint AS lim, d ->> 'period' AS period,
+    SELECT account_id, seq, d ->> 'id' AS budget_id, d ->> 'parentId' AS parent_id, d ->> 'level' AS level, (d -> 'limit' ->> '$int')::bigint AS lim, d ->> 'period' AS period,
       dense_rank() OVER (PARTITION BY account_id ORDER BY first_seq) AS budget,
       lead(seq) OVER (PARTITION BY account_id, d ->> 'id' ORDER BY seq) AS until_seq,
       count(*) FILTER (WHERE d ->> 'period' <> period0) OVER (PARTITION BY account_id, d ->> 'id' ORDER BY seq) AS periods
@@ -96,7 +96,10 @@ const CHECKS: Readonly<Record<string, string>> = {
     JOIN definition d ON ${IS_VALID}
     LEFT JOIN (SELECT DISTINCT account_id, budget_id, budget FROM definition) p
       ON p.account_id = s.account_id AND p.budget_id = d.parent_id
-    WHERE s.kind = 2 AND p.budget IS DISTINCT FROM x.above AND ${isAdmittedHere("s")}`,
+    LEFT JOIN (SELECT DISTINCT account_id, budget FROM definition WHERE level = 'member') m
+      ON m.account_id = s.account_id AND m.budget = x.above
+    WHERE s.kind = 2 AND p.budget IS DISTINCT FROM x.above AND ${isAdmittedHere("s")}
+      AND NOT (m.budget IS NOT NULL AND d.parent_id IS NULL AND d.budget_id = s.account_id::text)`,
   "the budget above a budget never changes": `WITH ${DEFINITIONS} SELECT account_id, seq FROM (
       SELECT account_id, seq, parent_id, lag(parent_id) OVER (PARTITION BY account_id, budget_id ORDER BY seq) AS parent0 FROM definition) x
     WHERE parent0 IS NOT NULL AND parent_id IS DISTINCT FROM parent0`,

@@ -4,7 +4,7 @@ import type { Account, Id, Step, Terms } from "@gr/ledger";
 import type { Clock, PoolClient } from "@gr/runtime";
 import { LRUCache } from "lru-cache";
 import { AccountWork, type Asked } from "../chain/account-work.ts";
-import { type CachedAccount, newCachedAccount } from "../chain/cached-account.ts";
+import { type CachedAccount, NEVER, newCachedAccount } from "../chain/cached-account.ts";
 import type { KnownCopies } from "../chain/chain-connection.ts";
 import { isLatest } from "../chain/state-store.ts";
 import { readBeginnings } from "../chain/step-store.ts";
@@ -61,6 +61,11 @@ export class UsedUpBudgets implements KnownCopies {
       if (isFull) this.add(copy);
       sendCopy?.(copy, isFull);
     }
+  }
+
+  forgetConfirmations(): void {
+    for (const { byBudget } of this.#accounts.values())
+      for (const cached of byBudget.values()) cached.confirmed = NEVER;
   }
 
   async refuse(client: PoolClient, asked: readonly Asked[], terms: Terms): Promise<AccountWork[]> {

@@ -3,7 +3,15 @@
 import { randomUUID } from "node:crypto";
 import { FakeBilling } from "@gr/ledger-model";
 import { ServiceError } from "@gr/proto";
-import { BillingService, DepositStatus, OutcomeCode, ReleaseReason } from "@gr/proto/billing";
+import {
+  BillingService,
+  BudgetLevel,
+  DepositStatus,
+  OutcomeCode,
+  ReleaseReason,
+  SpendPeriod,
+} from "@gr/proto/billing";
+import { BudgetService } from "@gr/proto/budgets";
 import { type RunningProcess, startProcess } from "@gr/runtime";
 import { byDepth } from "@gr/testing/depth";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -28,6 +36,8 @@ const MOST_HOLDS = 1_000;
 const LEASE_MS = 60_000n;
 /** So that most places are not refused for want of it. */
 const FIRST_DEPOSIT = 60n;
+/** Credits of a day that two keys share. */
+const SHARED_LIMIT = 70n;
 /** Few enough to be used up. */
 const FREE_LIMIT = 2;
 /** Histories that never came to these would prove little. */
@@ -42,6 +52,8 @@ const RARE = [
 
 let ledger: BillingUnderTest;
 const seen = new Map<OutcomeCode, number>();
+/** Levels of budgets above keys that have refused; unspecified = a key, or no refusal. */
+const refusingLevels = new Set<BudgetLevel>();
 
 beforeAll(async () => {
   ledger = await startBilling({ FREE_REQUESTS_PER_DAY: String(FREE_LIMIT) });
@@ -67,6 +79,7 @@ test("every history has the answers and the books of the fake, and books that ad
     await fc.assert(property, { numRuns: RUNS });
   }
   expect(missing()).toEqual([]);
+  expect([...refusingLevels].sort()).toEqual([BudgetLevel.UNSPECIFIED, BudgetLevel.CUSTOMER]);
 });
 
 /** Fresh accounts and spenders, in billing and in the fake. */
@@ -90,6 +103,13 @@ async function openWorld(fields: readonly SpenderFields[]) {
     expect(faked).toEqual(real);
     return "answer" in real ? real.answer : undefined;
   };
+  // Two keys of the first account share a budget: one from its beginning, the other from its first change.
+  const [shared, budgetsBeside] = [randomUUID(), beside.dial("billing", BudgetService)];
+  let below: readonly number[] = [1];
+  const ofFirst = { accountId: id(accountIds, 0) };
+  const bothBudgets = async <Answer>(ask: (budgets: typeof budgetsBeside) => Promise<Answer>) => {
+    expect(await ask(budgetsBeside)).toEqual(await ask(ledger.budgets));
+  };
   const putSpender = (index: number) => {
     const { cap, period, expiresAt, active } = spenderFields[index] ?? noFields();
     return both((to) =>
@@ -99,6 +119,7 @@ async function openWorld(fields: readonly SpenderFields[]) {
         period: messageOfPeriod(period),
         ...(expiresAt === undefined ? {} : { expiresAt: BigInt(expiresAt) }),
         active,
+        parentId: below.includes(index) ? shared : "",
       }),
     );
   };
@@ -155,6 +176,9 @@ async function openWorld(fields: readonly SpenderFields[]) {
 
   for (const accountId of accountIds) await both((to) => to.openAccount({ accountId }));
   for (const account of accountIds.keys()) await deposit(account, FIRST_DEPOSIT, false);
+  const terms = { level: BudgetLevel.CUSTOMER, name: "shared", period: SpendPeriod.DAY };
+  const limit = { case: "limitCredits", value: SHARED_LIMIT } as const;
+  await bothBudgets((to) => to.putBudget({ ...ofFirst, budgetId: shared, ...terms, limit }));
   for (const index of OWNERS.keys()) await putSpender(index);
   return {
     close: () => beside.stop(),
@@ -164,6 +188,7 @@ async function openWorld(fields: readonly SpenderFields[]) {
           return ledger.clock.advance(one.ms);
         case "spender":
           spenderFields[one.index] = { ...(spenderFields[one.index] ?? noFields()), ...one.change };
+          if (one.index === 0) below = [0, 1];
           await putSpender(one.index);
           return;
         case "deposit":
@@ -209,7 +234,10 @@ async function openWorld(fields: readonly SpenderFields[]) {
         case "post": {
           const operations = one.operations.map(meant).map(message);
           const answer = await both((to) => to.post({ operations }));
-          for (const { code } of answer?.outcomes ?? []) seen.set(code, (seen.get(code) ?? 0) + 1);
+          for (const { code, budgetLevel } of answer?.outcomes ?? []) {
+            seen.set(code, (seen.get(code) ?? 0) + 1);
+            refusingLevels.add(budgetLevel);
+          }
         }
       }
     },
@@ -218,6 +246,7 @@ async function openWorld(fields: readonly SpenderFields[]) {
         await both((to) => to.getCredits({ accountId, bySpender: true }));
         await both((to) => to.listHolds({ accountId, limit: MOST_HOLDS }));
       }
+      await bothBudgets((to) => to.listBudgets(ofFirst));
       expect(fake.lost).toBe(await lostCost(ledger.db, accountIds));
     },
   };

@@ -32,6 +32,8 @@ export interface Operation {
   readonly accountId: string | null;
   /** place */
   readonly spenderId: string | null;
+  /** place: the person of a web token. */
+  readonly personId?: string | undefined;
   /** place, extend: of the hold; capture: the charge; otherwise 0. */
   readonly credits: Credits;
   /** place, extend: as large the hold may become where enough is free. */

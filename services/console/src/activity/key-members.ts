@@ -7,15 +7,13 @@ import type { KeyMemberStore } from "./key-member-store.ts";
 
 /** Keys in one call of billing. */
 const MOST_AT_ONCE = 5_000;
-/** Keys of one filter of the log. */
-const MOST_KEYS = 1_000;
 
 export interface KeyMembers {
   /** Names the creator of a key. A failure is logged. */
   name(accountId: string, keyId: string, personId: string): Promise<void>;
   nameAll(accountId: string): Promise<void>;
   namesOf: KeyMemberStore["namesOf"];
-  /** Returns the keys that a person created in an account, at most 1,000. */
+  /** Returns the keys that a person created in an account, also deleted ones. */
   keysOf(accountId: string, personId: string): Promise<string[]>;
 }
 
@@ -45,8 +43,7 @@ export function createKeyMembers({ activity, store, events }: Deps): KeyMembers 
     namesOf: store.namesOf,
     keysOf: async (accountId, personId) => {
       const creators = [...(await store.creatorsOf(accountId))];
-      const keys = creators.filter(([keyId, person]) => person === personId && isUuid(keyId));
-      return keys.slice(0, MOST_KEYS).map(([keyId]) => keyId);
+      return creators.flatMap(([keyId, person]) => (person === personId && isUuid(keyId) ? [keyId] : []));
     },
   };
 }

@@ -58,6 +58,8 @@ export interface Caller {
   readonly requestId: string;
   readonly accountId: string;
   readonly keyId: string;
+  /** Person of a web token. */
+  readonly personId?: string | undefined;
   /** Claim of a request with an Idempotency-Key. */
   readonly claim: Claim | undefined;
   /** Models and providers that the key allows; undefined = all. */
@@ -210,13 +212,13 @@ function pixelsOfSeen(seen: readonly SeenPicture[]): number[] {
 async function lookAtInputs(
   { inputs, billing }: GenerateDeps,
   { sources }: Incoming,
-  { accountId, keyId: spenderId, claim }: Caller,
+  { accountId, keyId: spenderId, personId, claim }: Caller,
   { model }: WantedMedia,
   share: InputShare,
 ): Promise<readonly SeenPicture[]> {
   const priced = dependsOnInputPixels(model.price);
   if (priced && sources.some(({ kind, role }) => kind === "url" && role === "image")) {
-    await billing.maySpend({ accountId, spenderId, claimKey: claim?.key });
+    await billing.maySpend({ accountId, spenderId, personId, claimKey: claim?.key });
   }
   return inputs.look(sources, priced ? "whole" : "unread", share);
 }
@@ -230,7 +232,8 @@ async function prepare(
 ): Promise<{ order: MediaOrder; producer: Producer<MediaKinds> }> {
   const { requests, catalog, providers, events, clock, work, inputs, holdForMs } = deps;
   const { fields, sources, allowance, left: signal } = incoming;
-  const { requestId, accountId, keyId, claim, maxCost, asynchronous, callbackUrl, allowed } = caller;
+  const { requestId, accountId, keyId, personId, claim, maxCost, asynchronous, callbackUrl, allowed } =
+    caller;
   const createdAt = clock.now();
   const model = requireAllowed(allowed, catalog.require(fields.model));
   const plain = createMediaOrder(asked, fields, sources, model);
@@ -248,6 +251,7 @@ async function prepare(
     id: requestId,
     accountId,
     keyId,
+    personId,
     claim,
     kind: asked.kind,
     model: wanted.model.id,

@@ -9,7 +9,7 @@ import type { TextOrder } from "../request/text-order.ts";
 import type { CollectedAnswer } from "../upstream/collected-answer.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import type { UpstreamLoss } from "../upstream/upstream-call.ts";
-import { isAboutAccount, REST_OF_KEY_MS, refusalOf } from "../upstream/upstream-refusal.ts";
+import { isAboutAccount, KEY_COOL_DOWN_MS, refusalOf } from "../upstream/upstream-refusal.ts";
 import { costOf } from "../upstream/usage.ts";
 import type { CarriedPart } from "./carried-part.ts";
 import type { TrustTerms } from "./trusted-cost.ts";
@@ -70,7 +70,7 @@ export function refusedAttempt(
   const refusal = refusalOf(answer, (text) => upstream.redact(text));
   events.refused(order, upstream.name, answer.status, refusal);
   const { error, outcome, mayServeElsewhere, isOurFault } = refusal;
-  if (isOurFault) coolDown(REST_OF_KEY_MS);
+  if (isOurFault) coolDown(KEY_COOL_DOWN_MS);
   const report = { error, billId: answer.generationId, why: outcome, message: `status ${answer.status}` };
   if (outcome === "unknown") return { kind: "unknown", ...report };
   const usage = answer.isCut
@@ -91,7 +91,7 @@ export function refusedAttempt(
 export function reportRefusedAccount({ order, upstream, events, coolDown }: Attempt, error: Buffer): void {
   if (!isAboutAccount(error)) return;
   events.accountRefused(order, upstream.name);
-  coolDown(REST_OF_KEY_MS);
+  coolDown(KEY_COOL_DOWN_MS);
 }
 
 /** Returns the end of an attempt with status 200 and an error in its body. */

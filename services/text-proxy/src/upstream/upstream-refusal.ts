@@ -27,10 +27,10 @@ const LONGEST_REFUSAL = 1024 * 1024;
 const LONGEST_RETRY_MS = 60_000;
 const DEFAULT_RETRY_MS = 1_000;
 /** Our key or credit is refused: an operator must act first. */
-export const REST_OF_KEY_MS = 30_000;
+export const KEY_COOL_DOWN_MS = 30_000;
 /** OpenRouter has the model, but no host of it that meets the request's demands: a price, for example. */
 const NO_HOST = "No endpoints found";
-/** Status of an error without one: its code and its words decide. */
+/** Status that an error event without a status counts as. Code and text of the event then decide. */
 const STATUS_OF_WORDS = 400;
 const REFUSED_HERE: ReadonlySet<number> = new Set([401, 402, 403, 404, 429, 503]);
 
@@ -60,7 +60,7 @@ export function refusalOf(answer: CollectedAnswer, redact: (text: string) => str
 /** Our account is no concern of the client's: other routes were already called. */
 function notServed(): ServiceError {
   const words = "No provider of this model accepts requests at the moment; try again later.";
-  return new ServiceError("provider_unavailable", words, { retryAfterMs: REST_OF_KEY_MS });
+  return new ServiceError("provider_unavailable", words, { retryAfterMs: KEY_COOL_DOWN_MS });
 }
 
 /** Returns true if nothing was run, for a reason that may not apply at another provider. */
@@ -132,7 +132,7 @@ function messageOf({ message }: JsonObject): string {
 
 /** Cool-down in milliseconds, in which another upstream is preferred; undefined if the status demands none. */
 export function coolDownOf(status: number, headers: IncomingHttpHeaders): number | undefined {
-  if (status === 401 || status === 402) return REST_OF_KEY_MS;
+  if (status === 401 || status === 402) return KEY_COOL_DOWN_MS;
   return status === 429 || status === 503 ? retryAfterMs(headers["retry-after"]) : undefined;
 }
 

@@ -1,7 +1,7 @@
 // Before all tests: one PostgreSQL and one Redis for the whole run; the workers find their URLs in the environment.
 // Missing parts fail here, with the remedy. Both servers end with jest in every case, and remove their files.
 // A run that a test starts, on sources that are wrong on purpose, uses the servers of the run around it.
-import { mkdtemp, rm, statfs } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,6 +13,9 @@ import { infrastructure } from "./infrastructure.ts";
 const CACHE = fileURLToPath(new URL("../../../../.tools", import.meta.url));
 /** One for each call of testRedis. */
 const REDIS_DATABASES = 4096;
+/** Compiled code of child processes, by the content of their sources. A router has 3,400 files; each change of a source adds one. */
+const COMPILED = join(CACHE, "compiled");
+const MOST_COMPILED = 20_000;
 /** Files in memory, on Linux. A container can have a small one. */
 const MEMORY = "/dev/shm";
 const ENOUGH_MEMORY = 4 * 2 ** 30;
@@ -24,11 +27,9 @@ export default async function setUp(): Promise<void> {
     startPostgres({ dataDir, durable: false, temporary: true }),
     startRedis({ cacheDir: CACHE, config: { databases: String(REDIS_DATABASES) } }),
   ]);
-  const compiled = await mkdtemp(join(tmpdir(), "generation-router-compiled-"));
-  infrastructure.servers.push(postgres, redis, {
-    stop: () => rm(compiled, { recursive: true, force: true }),
-  });
-  process.env[COMPILED_BY_CHILDREN] = compiled;
+  infrastructure.servers.push(postgres, redis);
+  await emptyIfFull(COMPILED);
+  process.env[COMPILED_BY_CHILDREN] = COMPILED;
   delete process.env["NODE_COMPILE_CACHE"];
   process.env["TEST_POSTGRES_URL"] = postgres.url;
   process.env["TEST_REDIS_URL"] = redis.url;
@@ -38,4 +39,11 @@ export default async function setUp(): Promise<void> {
 async function fastFolder(): Promise<string> {
   const { bavail, bsize } = await statfs(MEMORY).catch(() => ({ bavail: 0, bsize: 0 }));
   return bavail * bsize >= ENOUGH_MEMORY ? MEMORY : tmpdir();
+}
+
+async function emptyIfFull(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  if ((await readdir(folder, { recursive: true })).length < MOST_COMPILED) return;
+  await rm(folder, { recursive: true });
+  await mkdir(folder);
 }

@@ -17,6 +17,7 @@ import { RowsTable } from "../../parts/lists/rows-table.tsx";
 import { SESSION_KEY } from "../../queries.ts";
 import { useAccount, useSession } from "../../session.ts";
 import { AccountSettings } from "./account-settings.tsx";
+import { MemberBudget } from "./member-budget.tsx";
 import { RenameAccount } from "./rename-account.tsx";
 
 type Members = AnswerOf<"listMembers">;
@@ -48,9 +49,9 @@ export function Team() {
         management keys, an owner all of it.
       </Text>
       <Loaded of={members}>
-        {({ data, invitations }) => (
+        {({ data, invitations, budgets }) => (
           <>
-            <MemberTable members={data} />
+            <MemberTable members={data} budgets={budgets} />
             {invitations.length > 0 && <Invitations invitations={invitations} />}
           </>
         )}
@@ -60,17 +61,17 @@ export function Team() {
   );
 }
 
-function MemberTable({ members }: { members: readonly Member[] }) {
+function MemberTable({ members, budgets }: { members: readonly Member[]; budgets: Members["budgets"] }) {
   return (
-    <RowsTable heads={["Who", "Role", "Since"]} hasActions minWidth={600}>
+    <RowsTable heads={["Who", "Role", "Budget, USD", "Since"]} hasActions minWidth={760}>
       {members.map((member) => (
-        <MemberRow key={member.person_id} member={member} />
+        <MemberRow key={member.person_id} member={member} budgets={budgets} />
       ))}
     </RowsTable>
   );
 }
 
-function MemberRow({ member }: { member: Member }) {
+function MemberRow({ member, budgets }: { member: Member; budgets: Members["budgets"] }) {
   const { account_id: account, may } = useAccount();
   const { person } = useSession();
   const isMe = member.person_id === person?.id;
@@ -112,6 +113,15 @@ function MemberRow({ member }: { member: Member }) {
           />
         ) : (
           member.role
+        )}
+      </Table.Td>
+      <Table.Td>
+        {budgets === null ? (
+          <Text size="sm" c="dimmed">
+            not readable now
+          </Text>
+        ) : (
+          <MemberBudget member={member} budget={budgets.find(({ id }) => id === member.person_id)} />
         )}
       </Table.Td>
       <Table.Td>

@@ -26,15 +26,14 @@ import { useAct } from "../../parts/forms/act.ts";
 import { CodeBlock, CopyField } from "../../parts/forms/copy-text.tsx";
 import { showAtField } from "../../parts/forms/field-errors.ts";
 import { byRules } from "../../parts/forms/form-rules.ts";
+import { LimitFields, type LimitValues, limitOf } from "../../parts/forms/limit-fields.tsx";
 import { RESPONSE_FORMATS } from "../../parts/forms/response-formats.ts";
 import { useAccount } from "../../session.ts";
 import { SavesTexts } from "./saved-texts.tsx";
 
 /** Values of inputs: text, and "" for an unset field. */
-interface KeyFields {
+interface KeyFields extends LimitValues {
   readonly name: string;
-  readonly spend_limit: string;
-  readonly spend_limit_period: string;
   /** Local time in the format of `datetime-local`. */
   readonly expires_at: string;
   /** Empty: all. */
@@ -56,30 +55,19 @@ const NO_FIELDS: KeyFields = {
   saves_texts: false,
 };
 
-const PERIODS = [
-  { value: "", label: "never" },
-  { value: "day", label: "daily (00:00 UTC)" },
-  { value: "week", label: "weekly (Monday, 00:00 UTC)" },
-  { value: "month", label: "monthly (UTC)" },
-];
-
-/** Returns the request body. A cleared limit also clears its period. */
+/** Returns the request body. */
 function bodyOf({
   name,
-  spend_limit,
-  spend_limit_period,
   expires_at,
   allowed_models,
   allowed_providers,
   default_response_format: format,
   saves_texts,
+  ...limit
 }: KeyFields) {
-  const cap = spend_limit.trim().replace(/^\$/, "");
-  const period = ["day", "week", "month"].find((each) => each === spend_limit_period);
   return {
     name,
-    spend_limit: cap === "" ? null : cap,
-    spend_limit_period: cap === "" ? null : ((period as "day" | "week" | "month" | undefined) ?? null),
+    ...limitOf(limit),
     expires_at: expires_at === "" ? null : new Date(expires_at).toISOString(),
     allowed_models: allowed_models.length === 0 ? null : allowed_models,
     allowed_providers: allowed_providers.length === 0 ? null : allowed_providers,
@@ -96,23 +84,7 @@ function Fields({ form, isNormal }: { form: ReturnType<typeof useKeyForm>; isNor
   return (
     <>
       <TextInput label="Name" data-autofocus {...form.getInputProps("name")} />
-      {isNormal && (
-        <Group grow align="flex-start">
-          <TextInput
-            label="Spend limit, USD"
-            placeholder="no limit"
-            inputMode="decimal"
-            {...form.getInputProps("spend_limit")}
-          />
-          <Select
-            label="Resets"
-            data={PERIODS}
-            allowDeselect={false}
-            disabled={form.values.spend_limit === ""}
-            {...form.getInputProps("spend_limit_period")}
-          />
-        </Group>
-      )}
+      {isNormal && <LimitFields form={form} />}
       <TextInput
         type="datetime-local"
         label="Expires"

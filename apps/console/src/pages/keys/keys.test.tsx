@@ -16,6 +16,7 @@ const key = (fields: object = {}) => ({
   ...{ spend_limit: "10.0000", spend_limit_period: null, period_spend: "4.0000", total_spend: "4.0000" },
   ...{ total_requests: 12, last_used_on: null, available: "6.0000", limited_by: "key" },
   ...{ allowed_models: null, allowed_providers: null, former_secret: null, default_response_format: null },
+  budget: null,
   ...{ saves_texts: false },
   ...fields,
 });
@@ -121,6 +122,25 @@ test("a new key has the default format that was chosen, and an edit keeps or rem
       default_response_format: "b64_json",
     }),
   );
+});
+
+test("a key below a budget shows its remaining part, and names it as the limit", async () => {
+  const budget = {
+    ...{ id: "b", name: "Customer 4711", level: "customer", state: "open", resets_at: null },
+    ...{ spend_limit: "5.0000", spend_limit_period: null, period_spend: "3.7500", remaining: "1.2500" },
+  };
+  const shared = key({ budget, limited_by: "budget", available: "1.2500" });
+  const closed = key({
+    id: "key-2",
+    name: "Other",
+    budget: { ...budget, state: "closed" },
+    status: "blocked",
+  });
+  routerFor().on(`GET ${KEYS}`, () => ({ data: [shared, closed], next: null }));
+  openApp(`/accounts/${ACCOUNT}/keys`);
+  await screen.findByText("shares the budget Customer 4711: $1.25 left");
+  screen.getByText("limited by shared budget");
+  screen.getByText("shares the budget Customer 4711: closed");
 });
 
 test("a key saves texts only if this is switched on, with the retention in words, and its texts are deleted on demand", async () => {

@@ -1,12 +1,12 @@
 // The keys page lists an account's keys with their limits, their spend, and their actions.
-import type { KeyRecord } from "@gr/console-api";
-import { Badge, Button, Group, Menu, Progress, Stack, Switch, Table, Tabs, Text, Title } from "@mantine/core";
+import type { BudgetRecord, KeyRecord } from "@gr/console-api";
+import { Badge, Button, Group, Menu, Stack, Switch, Table, Tabs, Text, Title } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { call } from "../../api/console-client.ts";
-import { barColor, shareOf } from "../../parts/figures/budget-share.ts";
 import { countText, fromNow, moneyText } from "../../parts/figures/figure-text.ts";
 import { Money, Time } from "../../parts/figures/figures.tsx";
+import { LimitBar } from "../../parts/figures/limit-bar.tsx";
 import { useAct } from "../../parts/forms/act.ts";
 import { Empty } from "../../parts/lists/page-states.tsx";
 import { PagedRows } from "../../parts/lists/paged-rows.tsx";
@@ -163,26 +163,27 @@ function countOf(names: readonly string[] | null, what: string): string | undefi
 
 function Spent({ of: key }: { of: KeyRecord }) {
   if (key.kind === "management") return <Text c="dimmed">spends nothing</Text>;
-  const period = key.spend_limit_period === null ? "total" : `each ${key.spend_limit_period}`;
   return (
     <Stack gap={4}>
-      <Text size="sm">
-        <Money usd={key.period_spend} />
-        {key.spend_limit === null ? " · no limit" : ` of ${moneyText(key.spend_limit)} ${period}`}
-      </Text>
-      {key.spend_limit !== null && (
-        <Progress
-          value={shareOf(key.period_spend, key.spend_limit)}
-          color={barColor(shareOf(key.period_spend, key.spend_limit))}
-          aria-label={`Share of the limit of ${key.name} that is spent`}
-        />
-      )}
+      <LimitBar of={key} label={`Share of the limit of ${key.name} that is spent`} />
       <Text size="xs" c="dimmed">
         {countText(key.total_requests)} {key.total_requests === 1 ? "request" : "requests"}
         {key.last_used_on !== null && `, last used ${key.last_used_on}`}
         {key.resets_at !== null && `, resets ${fromNow(key.resets_at)}`}
       </Text>
+      {key.budget !== null && <Shared budget={key.budget} />}
     </Stack>
+  );
+}
+
+/** The budget above a key, in a few words. */
+function Shared({ budget }: { budget: BudgetRecord }) {
+  const { name, state, remaining } = budget;
+  const left = remaining === null ? "no limit" : `${moneyText(remaining)} left`;
+  return (
+    <Text size="xs" c="dimmed" className="break-anywhere">
+      shares the budget {name}: {state === "open" ? left : state}
+    </Text>
   );
 }
 
@@ -192,6 +193,8 @@ const STATUS = {
   expired: { color: "orange", text: "expired" },
   blocked: { color: "red", text: "limit reached" },
 } as const;
+
+const LIMITED_BY = { key: "key budget", budget: "shared budget", balance: "account balance" } as const;
 
 function CanSpend({ of: key }: { of: KeyRecord }) {
   const { color, text } = STATUS[key.status];
@@ -203,7 +206,7 @@ function CanSpend({ of: key }: { of: KeyRecord }) {
       </Badge>
       {key.kind === "normal" && key.limited_by !== null && (
         <Text size="xs" c="dimmed">
-          limited by {key.limited_by === "key" ? "key budget" : "account balance"}
+          limited by {LIMITED_BY[key.limited_by]}
         </Text>
       )}
     </Stack>

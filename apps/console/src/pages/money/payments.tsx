@@ -14,7 +14,7 @@ import { useAccount, useSession } from "../../session.ts";
 
 const WORDS = { pending: "Pending", completed: "Completed", failed: "Failed", refunded: "Refunded" } as const;
 const COLORS = { pending: "blue", completed: "green", failed: "gray", refunded: "orange" } as const;
-/** Interval for a customer after a payment, until its confirmation. */
+/** Interval of the list while a payment has no confirmation. */
 const PENDING_MS = 3_000;
 const USUAL_MS = 30_000;
 

@@ -1,6 +1,7 @@
 // Guarantees of key records: the remaining amount of a key, and the limit that stops it first. A rotation answers with the secret even if
 // a later step fails.
 import { create } from "@bufbuild/protobuf";
+import type { BudgetRecord } from "@gr/console-api";
 import { ServiceError } from "@gr/proto";
 import { SpenderUsageSchema, SpendPeriod } from "@gr/proto/billing";
 import { GetKeyResponseSchema, KeyKind, KeySchema, RotateKeyResponseSchema } from "@gr/proto/keys";
@@ -29,7 +30,27 @@ test.each([
     ...(capCredits === undefined ? {} : { capCredits }),
   });
   const usage = create(SpenderUsageSchema, { usedCredits: used, windowUsedCredits: inWindow, requests: 3n });
-  const record = keyRecordOf(key, usage, { balance, now: NOW });
+  const record = keyRecordOf(key, usage, { balance, now: NOW, budget: null });
+  expect([record.available, record.limited_by, record.status]).toEqual([available, by, status]);
+});
+
+test.each([
+  // remaining part of the budget, its state, balance, limit of the key → available, by, status
+  ["0.0050", "open", 100n, undefined, "0.0050", "budget", "active"],
+  ["0.0050", "open", 100n, 30n, "0.0030", "key", "active"],
+  ["0.0050", "open", 20n, 30n, "0.0020", "balance", "active"],
+  [null, "open", 100n, undefined, "0.0100", "balance", "active"],
+  ["0.0000", "open", 100n, 30n, "0.0000", "budget", "blocked"],
+  [null, "closed", 100n, undefined, "0.0000", "budget", "blocked"],
+  ["0.0050", "expired", 100n, 30n, "0.0000", "budget", "blocked"],
+] as const)("a budget with %p left that is %s", (remaining, state, balance, limit, available, by, status) => {
+  const spendLimit = limit === undefined ? {} : { spendLimitCredits: limit };
+  const key = create(KeySchema, { keyId: "k", kind: KeyKind.NORMAL, active: true, ...spendLimit });
+  const budget: BudgetRecord = {
+    ...{ id: "b", name: "a customer", level: "customer", state, remaining, resets_at: null },
+    ...{ spend_limit: null, spend_limit_period: null, period_spend: "0.0000" },
+  };
+  const record = keyRecordOf(key, undefined, { balance, now: NOW, budget });
   expect([record.available, record.limited_by, record.status]).toEqual([available, by, status]);
 });
 

@@ -1,5 +1,5 @@
 // Key routes join the keys of an account from the keys service with their usage and limits from billing.
-import type { KeyRecord, Role } from "@gr/console-api";
+import type { BudgetRecord, KeyRecord, Role } from "@gr/console-api";
 import { RESPONSE_FORMATS } from "@gr/identity";
 import { type Credits, formatCredits, parseCredits } from "@gr/money";
 import { ServiceError, spendLimitChange, spendLimitFields, spendLimitOf } from "@gr/proto";
@@ -8,6 +8,13 @@ import { type Key, KeyKind } from "@gr/proto/keys";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { requireRole } from "../../door/authorize.ts";
 import { accountOf, type Handlers, signedInOf } from "../../door/console-call.ts";
+import {
+  atLeastZero,
+  memberBudget,
+  periodNameOf,
+  readBudgets,
+  SPEND_PERIODS,
+} from "../../requests/budgets.ts";
 import { endOfWindow } from "../../requests/days.ts";
 import { pageLimit } from "../../requests/pages.ts";
 import { recordAudit } from "../audit.ts";
@@ -17,8 +24,6 @@ const HOUR_MS = 3_600_000;
 type KeyRoutes = Handlers<
   "listKeys" | "createKey" | "changeKey" | "rotateKey" | "deleteKey" | "issueWebToken"
 >;
-
-const PERIODS = { day: SpendPeriod.DAY, week: SpendPeriod.WEEK, month: SpendPeriod.MONTH } as const;
 
 export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
   const { keys, keyMembers, events } = deps;
@@ -49,23 +54,26 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
       const { name, kind, spend_limit, spend_limit_period, expires_at } = call.body;
       const { allowed_models: models, allowed_providers: providers } = call.body;
       if (kind === "management") requireRole(call.role, "admin");
+      const { person } = signedInOf(call);
+      const budget = kind === "normal" ? await memberBudget(deps, accountId, person.id) : null;
       const { key, secret } = await naming(
         keys.mintKey({
           accountId,
           name,
           kind: kindOf(kind),
           ...spendLimitFields(spend_limit === null ? null : creditsIn(spend_limit)),
-          ...(spend_limit_period === null ? {} : { period: PERIODS[spend_limit_period] }),
+          ...(spend_limit_period === null ? {} : { period: SPEND_PERIODS[spend_limit_period] }),
           ...(expires_at === null ? {} : { expiresAt: BigInt(Date.parse(expires_at)) }),
           ...(models === null ? {} : { allowedModels: { names: models } }),
           ...(providers === null ? {} : { allowedProviders: { names: providers } }),
           defaultResponseFormat: call.body.default_response_format ?? "",
+          ...(budget === null ? {} : { budgetId: budget.id }),
           savesTexts: call.body.saves_texts,
         }),
       );
       const record = await recordOf(accountId, key);
       await recordAudit(deps, call, { action: "key.created", subject: record.id, detail: { name, kind } });
-      await keyMembers.name(accountId, record.id, signedInOf(call).person.id);
+      await keyMembers.name(accountId, record.id, person.id);
       return { key: record, secret };
     },
     changeKey: async (call) => {
@@ -132,25 +140,38 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
 }
 
 /** Reads the records in two calls for any number of keys. */
-async function recordsOf(
-  { billing, reports, clock }: ConsoleDeps,
-  accountId: string,
-  keys: readonly Key[],
-): Promise<KeyRecord[]> {
+async function recordsOf(deps: ConsoleDeps, accountId: string, keys: readonly Key[]): Promise<KeyRecord[]> {
   if (keys.length === 0) return [];
-  const [credits, { usage }] = await Promise.all([
+  const { billing, reports, clock } = deps;
+  const [credits, { usage }, budgets] = await Promise.all([
     billing.getCredits({ accountId }),
     reports.readSpenders({ accountId, spenderIds: keys.map(({ keyId }) => keyId) }),
+    readBudgets(
+      deps,
+      accountId,
+      keys.map(({ budgetId }) => budgetId),
+    ),
   ]);
   const balance = atLeastZero(credits.remainingCredits - credits.heldCredits);
   const usageOf = new Map(usage.map((one) => [one.spender?.spenderId, one]));
-  return keys.map((key) => keyRecordOf(key, usageOf.get(key.keyId), { balance, now: clock.now() }));
+  return keys.map((key) => {
+    const around = { balance, now: clock.now(), budget: budgets.get(key.budgetId) ?? null };
+    return keyRecordOf(key, usageOf.get(key.keyId), around);
+  });
+}
+
+interface KeySurroundings {
+  readonly balance: Credits;
+  /** Unix milliseconds. */
+  readonly now: number;
+  /** The budget above the key. */
+  readonly budget: BudgetRecord | null;
 }
 
 export function keyRecordOf(
   key: Key,
   usage: SpenderUsage | undefined,
-  { balance, now }: { readonly balance: Credits; readonly now: number },
+  { balance, now, budget }: KeySurroundings,
 ): KeyRecord {
   const { period } = key;
   const limit = spendLimitOf(key);
@@ -158,7 +179,14 @@ export function keyRecordOf(
   const isPeriodic = periodNameOf(period) !== null;
   const used = (isPeriodic ? usage?.windowUsedCredits : usage?.usedCredits) ?? 0n;
   const remaining = limit === undefined ? undefined : atLeastZero(limit - used);
-  const bindsItself = remaining !== undefined && remaining < balance;
+  const isShut = budget !== null && (budget.state !== "open" || budget.remaining === "0.0000");
+  const shared = isShut ? 0n : parseCredits(budget?.remaining ?? "");
+  const bounds = [
+    { by: "balance" as const, credits: balance },
+    ...(shared === undefined ? [] : [{ by: "budget" as const, credits: shared }]),
+    ...(remaining === undefined ? [] : [{ by: "key" as const, credits: remaining }]),
+  ];
+  const bound = bounds.reduce((least, each) => (each.credits < least.credits ? each : least));
   const isExpired = key.expiresAt !== undefined && Number(key.expiresAt) <= now;
   const resetsAt = endOfWindow(period, now);
   return {
@@ -167,7 +195,7 @@ export function keyRecordOf(
     kind: isManagement ? "management" : "normal",
     hint: key.hint,
     is_active: key.active,
-    status: !key.active ? "disabled" : isExpired ? "expired" : remaining === 0n ? "blocked" : "active",
+    status: statusOf(key, isExpired, remaining === 0n || isShut),
     created_at: timeOf(key.createdAt),
     expires_at: key.expiresAt === undefined ? null : timeOf(key.expiresAt),
     spend_limit: limit === undefined ? null : formatCredits(limit),
@@ -177,14 +205,21 @@ export function keyRecordOf(
     total_spend: formatCredits(usage?.usedCredits ?? 0n),
     total_requests: Number(usage?.requests ?? 0n),
     last_used_on: usage?.lastUsedDay || null,
-    available: formatCredits(isManagement ? 0n : bindsItself ? remaining : balance),
+    available: formatCredits(isManagement ? 0n : bound.credits),
     allowed_models: key.allowedModels?.names ?? null,
     allowed_providers: key.allowedProviders?.names ?? null,
     default_response_format: RESPONSE_FORMATS.find((known) => known === key.defaultResponseFormat) ?? null,
+    limited_by: isManagement ? null : bound.by,
+    budget,
     saves_texts: key.savesTexts,
-    limited_by: isManagement ? null : bindsItself ? "key" : "balance",
     former_secret: formerOf(key, now),
   };
+}
+
+function statusOf({ active }: Key, isExpired: boolean, isBlocked: boolean): KeyRecord["status"] {
+  if (!active) return "disabled";
+  if (isExpired) return "expired";
+  return isBlocked ? "blocked" : "active";
 }
 
 function formerOf({ formerHint, formerEndsAt }: Key, now: number): KeyRecord["former_secret"] {
@@ -196,16 +231,11 @@ function kindOf(kind: "normal" | "management"): KeyKind {
   return kind === "normal" ? KeyKind.NORMAL : KeyKind.MANAGEMENT;
 }
 
-function periodNameOf(period: SpendPeriod): "day" | "week" | "month" | null {
-  const names = Object.keys(PERIODS) as (keyof typeof PERIODS)[];
-  return names.find((name) => PERIODS[name] === period) ?? null;
-}
-
 /** Returns the period. A key without a limit has no period. */
-function periodChange(period: keyof typeof PERIODS | null | undefined, key: Key): SpendPeriod {
+function periodChange(period: keyof typeof SPEND_PERIODS | null | undefined, key: Key): SpendPeriod {
   if (period === undefined || (period === null && spendLimitOf(key) === undefined))
     return SpendPeriod.UNSPECIFIED;
-  return period === null ? SpendPeriod.LIFETIME : PERIODS[period];
+  return period === null ? SpendPeriod.LIFETIME : SPEND_PERIODS[period];
 }
 
 function expiryChange(expiry: string | null | undefined) {
@@ -249,10 +279,6 @@ async function naming<T>(answer: Promise<T>): Promise<T> {
     const message = error.message.replace(`"${error.param}"`, `"${field}"`);
     throw new ServiceError(error.reason, message, { param: field, cause: error });
   });
-}
-
-function atLeastZero(credits: Credits): Credits {
-  return credits < 0n ? 0n : credits;
 }
 
 function timeOf(unixMs: bigint): string {

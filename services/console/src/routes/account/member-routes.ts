@@ -8,6 +8,7 @@ import type { ConsoleDeps } from "../../console-deps.ts";
 import { requireRole } from "../../door/authorize.ts";
 import { accountOf, type Handlers, signedInOf } from "../../door/console-call.ts";
 import { createToken, digestOfToken } from "../../people/invitation-token.ts";
+import { readBudgets } from "../../requests/budgets.ts";
 import type { Invitation, Member } from "../../store.ts";
 import { readAuditPage, recordAudit } from "../audit.ts";
 
@@ -26,7 +27,7 @@ type MemberRoutes = Handlers<
 >;
 
 export function memberRoutes(deps: ConsoleDeps): MemberRoutes {
-  const { store, accounts, keys, attempts, mailer, links, clock } = deps;
+  const { store, accounts, keys, attempts, mailer, links, events, clock } = deps;
   return {
     renameAccount: async (call) => {
       const { name } = call.body;
@@ -55,7 +56,16 @@ export function memberRoutes(deps: ConsoleDeps): MemberRoutes {
         store.members(accountId),
         store.invitations(accountId),
       ]);
-      return { data: members.map(memberRecord), invitations: invitations.map(invitationRecord) };
+      const ids = members.map(({ personId }) => personId);
+      const budgets = await readBudgets(deps, accountId, ids).catch((error: unknown) => {
+        events.memberBudgetsNotRead(accountId, error);
+        return undefined;
+      });
+      return {
+        data: members.map(memberRecord),
+        invitations: invitations.map(invitationRecord),
+        budgets: budgets === undefined ? null : [...budgets.values()],
+      };
     },
     invite: async (call) => {
       const accountId = accountOf(call);
@@ -143,12 +153,12 @@ function keepOwner(owners: number): void {
   );
 }
 
-function personIn({ person = "" }: Readonly<Record<string, string>>): string {
+export function personIn({ person = "" }: Readonly<Record<string, string>>): string {
   if (!isUuid(person)) throw noMember();
   return person.toLowerCase();
 }
 
-function noMember(): ServiceError {
+export function noMember(): ServiceError {
   return new ServiceError("person_not_found", "The person is not a member of this account.", {
     param: "person",
   });

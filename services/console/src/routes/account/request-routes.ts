@@ -25,6 +25,8 @@ type RequestRoutes = Handlers<
 /** Requests of one call of media generation. */
 const READ_PAGE = 100;
 const EXPORT_LINES = 10_000;
+/** Keys of one filter of the log. */
+const MOST_KEYS = 1_000;
 /** Id of no key. */
 const NO_KEY = "00000000-0000-4000-8000-000000000000";
 const COLUMNS = [
@@ -37,7 +39,7 @@ export function requestRoutes(deps: ConsoleDeps): RequestRoutes {
   const filterOf = async (accountId: string, query: QueryOf<"summarizeRequests">): Promise<Filter> => {
     const filter = plainFilter(accountId, query);
     if (query.member === undefined) return filter;
-    const keyIds = await deps.keyMembers.keysOf(accountId, query.member);
+    const keyIds = (await deps.keyMembers.keysOf(accountId, query.member)).slice(0, MOST_KEYS);
     // An empty list means all keys.
     return { ...filter, keyIds: keyIds.length === 0 ? [NO_KEY] : keyIds };
   };

@@ -1,7 +1,7 @@
 // Statement routes show operators the last daily comparison of each statement.
+import { sidesOf, usdOf } from "@gr/clients";
 import type { RouterStatements } from "@gr/console-api";
-import { formatPicoUsd } from "@gr/money";
-import type { DayDifference, ModelDifference, StatementComparison } from "@gr/proto/console";
+import type { StatementComparison } from "@gr/proto/console";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import type { Handlers } from "../../door/console-call.ts";
 
@@ -29,28 +29,10 @@ function recordOf(comparison: StatementComparison): Record {
     from: comparison.fromDay,
     to: comparison.toDay,
     compared_at: new Date(Number(comparison.comparedAt)).toISOString(),
-    billed: usd(comparison.billedPicoUsd),
-    booked: usd(comparison.bookedPicoUsd),
-    off: usd(comparison.offPicoUsd),
+    billed: usdOf(comparison.billedPicoUsd),
+    booked: usdOf(comparison.bookedPicoUsd),
+    off: usdOf(comparison.offPicoUsd),
     models: comparison.models.map((row) => ({ ...sidesOf(row), differs: row.differs })),
     days: comparison.days.map((row) => ({ day: row.day, ...sidesOf(row) })),
   };
-}
-
-function sidesOf({
-  model,
-  billedPicoUsd: billed,
-  bookedPicoUsd: booked,
-  differencePicoUsd,
-}: ModelDifference | DayDifference) {
-  return {
-    model,
-    billed: billed === undefined ? null : usd(billed),
-    booked: booked === undefined ? null : usd(booked),
-    difference: usd(differencePicoUsd),
-  };
-}
-
-function usd(pico: string): string {
-  return formatPicoUsd(BigInt(pico));
 }

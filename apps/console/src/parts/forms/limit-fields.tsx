@@ -1,0 +1,49 @@
+// The limit fields are an amount in USD and the period after which it begins again. A cleared amount also clears the period.
+import { Group, Select, TextInput } from "@mantine/core";
+import type { UseFormReturnType } from "@mantine/form";
+
+/** Values of inputs: text, and "" for an unset field. */
+export interface LimitValues {
+  readonly spend_limit: string;
+  readonly spend_limit_period: string;
+}
+
+const PERIODS = [
+  { value: "", label: "never" },
+  { value: "day", label: "daily (00:00 UTC)" },
+  { value: "week", label: "weekly (Monday, 00:00 UTC)" },
+  { value: "month", label: "monthly (UTC)" },
+];
+
+/** Returns the limit of a request body. */
+export function limitOf({ spend_limit, spend_limit_period }: LimitValues) {
+  const cap = spend_limit.trim().replace(/^\$/, "");
+  const period = (["day", "week", "month"] as const).find((each) => each === spend_limit_period) ?? null;
+  return { spend_limit: cap === "" ? null : cap, spend_limit_period: cap === "" ? null : period };
+}
+
+interface LimitFieldsProps {
+  readonly form: Pick<UseFormReturnType<LimitValues>, "getInputProps" | "values">;
+  readonly hasFocus?: boolean;
+}
+
+export function LimitFields({ form, hasFocus = false }: LimitFieldsProps) {
+  return (
+    <Group grow align="flex-start">
+      <TextInput
+        label="Spend limit, USD"
+        placeholder="no limit"
+        inputMode="decimal"
+        {...(hasFocus && { "data-autofocus": true })}
+        {...form.getInputProps("spend_limit")}
+      />
+      <Select
+        label="Resets"
+        data={PERIODS}
+        allowDeselect={false}
+        disabled={form.values.spend_limit === ""}
+        {...form.getInputProps("spend_limit_period")}
+      />
+    </Group>
+  );
+}
