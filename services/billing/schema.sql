@@ -323,6 +323,41 @@ CREATE TABLE saved_text_use (
   CONSTRAINT saved_text_use_pkey PRIMARY KEY (account_id)
 );
 
+-- Closed months of accounts with steps. The hash of a seal covers the steps of its month and the seal before.
+CREATE TABLE seal (
+  account_id uuid NOT NULL,
+  ends_at bigint NOT NULL /* Unix milliseconds of the end of the month, in UTC. */,
+  first_seq bigint NOT NULL,
+  last_seq bigint NOT NULL,
+  last_at bigint NOT NULL,
+  day_seq bigint NOT NULL /* Number of the latest step that was a day or more before the end. */,
+  credited bigint NOT NULL,
+  debited bigint NOT NULL,
+  held bigint NOT NULL,
+  holds bigint NOT NULL /* Holds that were placed up to the end, of all months. */,
+  bucket integer NOT NULL,
+  charged_cost numeric NOT NULL /* Pico, of all months up to the end. */,
+  lost_cost numeric NOT NULL /* Pico, of all months up to the end. */,
+  content text NOT NULL /* JSON: the budgets with the totals of their latest window and of windows with open holds, and the open holds. */,
+  lines_hash bytea NOT NULL /* Digest of the columns that a statement shows. */,
+  records_hash bytea NOT NULL /* Digest of the other columns. */,
+  previous_hash bytea,
+  hash bytea NOT NULL,
+  CONSTRAINT seal_check CHECK (last_seq >= first_seq),
+  CONSTRAINT seal_hash_check CHECK (octet_length(hash) = 32),
+  CONSTRAINT seal_pkey PRIMARY KEY (bucket, account_id, ends_at)
+);
+
+-- Months up to ends_at are sealed in this bucket.
+CREATE TABLE seal_progress (
+  bucket integer NOT NULL,
+  ends_at bigint NOT NULL,
+  target bigint /* ends_at after the running pass over the bucket; null between two passes. */,
+  account_id uuid /* Latest account that the pass over the bucket has reached; null between two passes. */,
+  CONSTRAINT seal_progress_bucket_check CHECK (bucket >= 0 AND bucket <= 255),
+  CONSTRAINT seal_progress_pkey PRIMARY KEY (bucket)
+);
+
 -- What may spend: one row per API key, with its cap, its window and its running totals.
 CREATE TABLE spender (
   id uuid NOT NULL,

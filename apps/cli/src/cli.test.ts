@@ -440,6 +440,8 @@ test("ledger verify ends with 0 when the books are right and with 1 when they ar
   expect(wrong.code).toBe(1);
   expect(JSON.parse(wrong.out).differences).toEqual([difference]);
   expect((await router.cli("ledger", "verify")).out).toMatch(/differences: 1\).*\n\nINVARIANT/s);
+  await router.cli("ledger", "verify", "--all");
+  expect(router.peers.provedAll).toEqual([false, false, false, true]);
 });
 
 test("the catalogue is listed with prices in words", async () => {

@@ -13,7 +13,7 @@ import { addConsoleCommands } from "./commands/console-commands.ts";
 import { addCreditsCommands } from "./commands/credits-command.ts";
 import { addDoctorCommand } from "./commands/doctor-command.ts";
 import { addKeyCommands, addTokenCommands } from "./commands/key-commands.ts";
-import { addLedgerCommands } from "./commands/ledger-commands.ts";
+import { addLedgerCommands } from "./commands/ledger/ledger-commands.ts";
 import { addReconcileCommand } from "./commands/reconcile-command.ts";
 import { addHoldCommands } from "./commands/requests/hold-commands.ts";
 import { addRequestCommands } from "./commands/requests/request-commands.ts";

@@ -90,7 +90,7 @@ const followed = performance.now();
 await ledger.follow();
 console.log(`first round of the followers: ${seconds(followed)} s`);
 const verified = performance.now();
-const { differences, accounts, holds } = await ledger.verify();
+const { differences, accounts, holds } = await ledger.verify(true);
 console.log(
   `verified ${accounts} accounts with ${holds} holds in ${seconds(verified)} s: ${differences.length} differences`,
 );

@@ -1,5 +1,5 @@
 // What the billing module reads from the environment.
-import { postgresConfig, processConfig, redisConfig } from "@gr/runtime";
+import { postgresConfig, processConfig, redisConfig, toSigningKey } from "@gr/runtime";
 import { z } from "zod";
 import { MOST_DAYS } from "./text-log/text-log-store.ts";
 
@@ -25,6 +25,13 @@ export const billingConfig = z.object({
     .default(90)
     .describe(
       "days for which the log of text requests is stored: times, tokens, attempts, no word of prompts or answers; `0` = no log. An account may have a term of its own: `npm run cli -- text retention set --account <id> --days <n>`",
+    ),
+  STATEMENT_PRIVATE_KEY: z
+    .string()
+    .transform(toSigningKey)
+    .optional()
+    .describe(
+      "signs statements of sealed months: an Ed25519 key as PKCS#8, in PEM or its base64 on one line (`openssl genpkey -algorithm ed25519`). Without it statements are not signed",
     ),
   TEXT_SAVED_DAYS: z.coerce
     .number()

@@ -10,6 +10,7 @@ import { billingRest } from "./rpc/rest.ts";
 import { billingRpc } from "./rpc/rpc.ts";
 import { savedTextRpc } from "./saved-texts/saved-text-rpc.ts";
 import { createSavedTextStore } from "./saved-texts/saved-text-store.ts";
+import { statementRpc } from "./statements/statement-rpc.ts";
 import { createStepLedger } from "./step-ledger/step-ledger.ts";
 import { textLogRpc } from "./text-log/text-log-rpc.ts";
 import { createTextLogStore } from "./text-log/text-log-store.ts";
@@ -76,6 +77,7 @@ export const billingModule = defineModule({
         textLogRpc(texts, textDays),
         savedTextRpc(savedTexts, savedBytes, events.textsNotSaved),
         activity.rpc,
+        statementRpc(pool, config.STATEMENT_PRIVATE_KEY),
       ],
       rest: { routes: [...billingRest({ accounts, events }).routes, activity.route] },
       start: async () => {
@@ -86,6 +88,7 @@ export const billingModule = defineModule({
         );
         repeat(FOLLOW_EVERY_MS, "committed steps could not be added to the sums", () => ledger.follow());
         repeat(SWEEP_EVERY_MS, "old claims could not be deleted", (stopping) => ledger.sweep(stopping));
+        repeat(SWEEP_EVERY_MS, "closed months could not be sealed", (stopping) => ledger.seal(stopping));
         repeat(LOOK_EVERY_MS, "open holds could not be counted", async () =>
           events.holdsSeen(await holds.countOpen()),
         );

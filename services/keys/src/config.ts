@@ -1,19 +1,6 @@
 // Keys settings: the environment variables of the keys module.
-import { createPrivateKey, type KeyObject } from "node:crypto";
-import { postgresConfig, redisConfig } from "@gr/runtime";
+import { postgresConfig, redisConfig, toSigningKey } from "@gr/runtime";
 import { z } from "zod";
-
-/** The lines of a PEM around its base64, and line ends, also in the escaped form of some env files. */
-const ARMOUR = /-----[A-Z ]+-----|\\n|\s/g;
-
-/** Converts the text of an Ed25519 key for zod. */
-function toSigningKey(text: string, context: z.RefinementCtx): KeyObject {
-  const key = ed25519Key(text);
-  if (key !== undefined) return key;
-  const message = "must be an Ed25519 private key as PKCS#8, in PEM or its base64";
-  context.issues.push({ code: "custom", message, input: undefined });
-  return z.NEVER;
-}
 
 export const keysConfig = z.object({
   ...postgresConfig.shape,
@@ -49,14 +36,3 @@ export const keysConfig = z.object({
     .default(10_000)
     .describe("API keys of one account, without deleted keys; a request for more is refused (409)"),
 });
-
-function ed25519Key(text: string): KeyObject | undefined {
-  const der = Buffer.from(text.replace(ARMOUR, ""), "base64");
-  try {
-    const key = createPrivateKey({ key: der, format: "der", type: "pkcs8" });
-    return key.asymmetricKeyType === "ed25519" ? key : undefined;
-  } catch {
-    // OpenSSL's error is dropped: it may contain parts of the key.
-    return undefined;
-  }
-}

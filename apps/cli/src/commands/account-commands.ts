@@ -13,6 +13,7 @@ import { sentenceOfFailure } from "../output/failure.ts";
 import { report } from "../output/report.ts";
 import { type Column, table } from "../output/table.ts";
 import type { Router } from "../router/router.ts";
+import { addStatementCommand } from "./ledger/statement-command.ts";
 
 interface NewAccount {
   readonly name: string;
@@ -30,6 +31,7 @@ export function addAccountCommands(program: Command, runs: Runs): void {
   addUpdate(account, runs);
   addSuspension(account, runs, "suspend", "stop an account from spending; its keys still read");
   addSuspension(account, runs, "resume", "let a suspended account spend again");
+  addStatementCommand(account, runs);
 }
 
 function addCreate(account: Command, runs: Runs): void {

@@ -9,6 +9,7 @@ import {
   type PutAdjustmentRequest,
   type PutDepositRequest,
   type Spender,
+  StatementService,
   TextLogService,
   type VerifyLedgerResponseSchema,
 } from "@gr/proto/billing";
@@ -45,6 +46,11 @@ export interface FakePeers {
   credits: MessageInitShape<typeof GetCreditsResponseSchema>;
   holds: MessageInitShape<typeof ListHoldsResponseSchema>;
   ledger: MessageInitShape<typeof VerifyLedgerResponseSchema>;
+  /** Lines of each statement, in pages of two. */
+  statement: string[];
+  signing: { readonly signature: string; readonly publicKey: string };
+  /** `all` of each verification. */
+  readonly provedAll: boolean[];
   catalog: MessageInitShape<typeof CatalogSchema>;
   textImport: MessageInitShape<typeof GetTextImportResponseSchema>;
   /** State of the catalogue in /readyz and grpc.health.v1. */
@@ -82,6 +88,9 @@ export function createFakePeers(): FakePeers {
     credits: {},
     holds: {},
     ledger: { chargedCostPicoUsd: "0", lostCostPicoUsd: "0" },
+    provedAll: [],
+    statement: [],
+    signing: { signature: "", publicKey: "" },
     catalog: {},
     textImport: { state: TextImportState.DONE },
     catalogReady: true,
@@ -92,7 +101,7 @@ export function createFakePeers(): FakePeers {
       name: "billing",
       needs: [],
       config: z.object({}),
-      create: async () => ({ rpc: [billing, texts] }),
+      create: async () => ({ rpc: [billing, texts, statements] }),
     }),
     catalogModule: defineModule({
       name: "catalog",
@@ -114,6 +123,13 @@ export function createFakePeers(): FakePeers {
       create: async () => ({ rpc: [media, createFakeWebhooks()] }),
     }),
   };
+  const statements = implement(StatementService, {
+    async readStatement({ accountId, month, after }) {
+      const lines = peers.statement.filter((line) => BigInt(JSON.parse(line)[0]) > after);
+      const seal = JSON.stringify(["seal 1", accountId, month]);
+      return { seal, hash: "abc", ...peers.signing, lines: lines.slice(0, 2), hasMore: lines.length > 2 };
+    },
+  });
   const billing = implement(BillingService, {
     openAccount: async () => ({}),
     setSuspended: async () => ({}),
@@ -131,7 +147,10 @@ export function createFakePeers(): FakePeers {
       peers.holdRequests.push(request);
       return peers.holds;
     },
-    verifyLedger: async () => peers.ledger,
+    verifyLedger: async ({ all }) => {
+      peers.provedAll.push(all);
+      return peers.ledger;
+    },
     async putAdjustment(request) {
       await peers.beforePutAdjustment(request);
       peers.adjustments.push(request);

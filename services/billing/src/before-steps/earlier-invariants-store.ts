@@ -1,9 +1,8 @@
 // Earlier invariants own the proof that the chain continues the tables before it: carried totals and holds are those of the tables, and
-// no row claims the freedoms of a carried one later. Parameters: the first and the last bucket.
+// no row claims the freedoms of a carried one later. Parameters $1 and $2 are the first and the last bucket.
 import type { Pool } from "@gr/runtime";
 import { placedAtOf } from "./earlier-hold-store.ts";
 
-const OWN = "bucket BETWEEN $1 AND $2";
 const IN_BUCKETS = (account: string) => `get_byte(uuid_send(${account}), 15) BETWEEN $1 AND $2`;
 
 /** A hold ended before the chain. A look-up for each row, so the proof does not grow with the history. */
@@ -13,31 +12,35 @@ export const endedEarlier = (id: string, account: string) =>
 /** A place of the alias s from before the chain was admitted by the limits and the credit of its time. */
 export const isAdmittedHere = (step: string) => `NOT (${step}.kind = 2 AND ${step}.detail IS NOT NULL)`;
 
-/** Each returns account and number of the steps that break the guarantee; a number can be null. */
-export const EARLIER_CHECKS: Readonly<Record<string, string>> = {
+/** Accounts of the alias a without a sealed month: later steps of the others claim no freedom of a carried row. */
+const isUnsealed = (account: string) =>
+  `NOT EXISTS (SELECT FROM own o WHERE o.account_id = ${account} AND o.sealed_seq > 0)`;
+
+/** Checks of the steps to prove. Each returns account and number of the steps that break the guarantee; a number can be null. */
+export const earlierChecks = (steps: string): Readonly<Record<string, string>> => ({
   "carried totals are those before the chain": `SELECT a.id AS account_id, NULL::bigint AS seq
-    FROM (SELECT * FROM account WHERE ${IN_BUCKETS("id")}) a
-    FULL JOIN (SELECT account_id AS id, sum(credits) AS credits, sum(charge) AS charge FROM step WHERE ${OWN} AND kind = 16 GROUP BY 1) c
+    FROM (SELECT * FROM account a WHERE ${IN_BUCKETS("id")} AND ${isUnsealed("a.id")}) a
+    FULL JOIN (SELECT account_id AS id, sum(credits) AS credits, sum(charge) AS charge FROM ${steps} s WHERE kind = 16 GROUP BY 1) c
       USING (id) WHERE (c.credits, c.charge) IS DISTINCT FROM (a.credits, a.debits)
     UNION ALL
     SELECT coalesce(b.account_id, c.account_id), NULL FROM (
       SELECT account_id, used, requests, row_number() OVER (PARTITION BY account_id ORDER BY created_at, id) AS budget
-        FROM spender WHERE ${IN_BUCKETS("account_id")}) b
+        FROM spender a WHERE ${IN_BUCKETS("account_id")} AND ${isUnsealed("a.account_id")}) b
     FULL JOIN (
       SELECT account_id, budget1 AS budget, sum(charge) AS used, sum((detail::jsonb -> 'carriedWindow' ->> 'requests')::bigint) AS requests
-        FROM step WHERE ${OWN} AND kind = 16 AND budget1 IS NOT NULL GROUP BY 1, 2) c USING (account_id, budget)
+        FROM ${steps} s WHERE kind = 16 AND budget1 IS NOT NULL GROUP BY 1, 2) c USING (account_id, budget)
      WHERE (coalesce(c.used, 0), coalesce(c.requests, 0)) IS DISTINCT FROM (b.used, b.requests)`,
   "carried holds are those that were open before the chain": `SELECT coalesce(h.account_id, p.account_id) AS account_id, p.seq
-    FROM (SELECT * FROM hold WHERE state = 'open' AND ${IN_BUCKETS("account_id")}) h
-    FULL JOIN (SELECT s.*, ${placedAtOf("s")} AS placed_at FROM step s WHERE ${OWN} AND kind = 2 AND detail IS NOT NULL) p USING (id)
+    FROM (SELECT * FROM hold a WHERE state = 'open' AND ${IN_BUCKETS("account_id")} AND ${isUnsealed("a.account_id")}) h
+    FULL JOIN (SELECT s.*, ${placedAtOf("s")} AS placed_at FROM ${steps} s WHERE kind = 2 AND detail IS NOT NULL) p USING (id)
     WHERE (p.account_id, p.credits, p.attempt, p.placed_at)
       IS DISTINCT FROM (h.account_id, h.credits, h.attempt, floor(extract(epoch FROM h.placed_at) * 1000)::bigint)`,
-  "carries are the first steps of an account": `SELECT s.account_id, s.seq FROM step s
-    LEFT JOIN step c ON c.bucket = s.bucket AND c.account_id = s.account_id AND c.seq = 2 AND c.kind = 16
-    WHERE s.${OWN} AND (s.kind = 16 OR s.kind = 2 AND s.detail IS NOT NULL) AND s.at IS DISTINCT FROM c.at`,
-  "a late cost without a place is of a hold before the chain": `SELECT e.account_id, e.seq FROM step e
-    WHERE e.${OWN} AND e.kind = 8 AND e.place_seq IS NULL AND NOT ${endedEarlier("e.id", "e.account_id")}`,
-};
+  "carries are the first steps of an account": `SELECT s.account_id, s.seq FROM ${steps} s
+    WHERE (s.kind = 16 OR s.kind = 2 AND s.detail IS NOT NULL) AND s.at IS DISTINCT FROM (
+      SELECT c.at FROM step c WHERE c.bucket = s.bucket AND c.account_id = s.account_id AND c.seq = 2 AND c.kind = 16)`,
+  "a late cost without a place is of a hold before the chain": `SELECT e.account_id, e.seq FROM ${steps} e
+    WHERE e.kind = 8 AND e.place_seq IS NULL AND NOT ${endedEarlier("e.id", "e.account_id")}`,
+});
 
 const TOTALS = `SELECT
     (SELECT count(*) FROM hold WHERE state <> 'open') AS holds,

@@ -23,21 +23,12 @@ import type {
   UsageGroup,
   UsageSums,
 } from "../reports/report.ts";
+import { firstStepSince } from "../seals/seal-store.ts";
 import type { AccountReader } from "./account-reader.ts";
 
 /** Kinds of steps that change the credit of an account. */
 const KINDS: Readonly<Record<EntryKind, number>> = { charge: 5, deposit: 11, refund: 12, adjustment: 13 };
 const KIND_NAMES = new Map(Object.entries(KINDS).map(([name, kind]) => [kind, name as EntryKind]));
-
-/** The times of an account never fall, so its first step since a time is found by halves. */
-const FIRST_SINCE = `WITH RECURSIVE half (low, high) AS (
-    SELECT 1::bigint, 1 + coalesce((
-      SELECT s.seq FROM step s WHERE s.bucket = $1 AND s.account_id = $2 ORDER BY s.seq DESC LIMIT 1), 0)
-    UNION ALL
-    SELECT CASE WHEN s.at < $3 THEN s.seq + 1 ELSE h.low END, CASE WHEN s.at < $3 THEN h.high ELSE s.seq END
-      FROM half h JOIN step s ON s.bucket = $1 AND s.account_id = $2 AND s.seq = (h.low + h.high) / 2
-     WHERE h.low < h.high)
-  SELECT low AS seq FROM half WHERE low = high`;
 
 /** The page is cut before the places of its charges are looked up. The kinds are spelt out as the index has them. */
 const pageOfKinds = (
@@ -163,10 +154,7 @@ export function createReportReads({ pool, accounts, sums }: ReportReadsDeps): Re
 async function readEntryRows(pool: Pool, filter: EntryFilter, earlier: bigint): Promise<EntryRow[]> {
   const { accountId, kind, from, until, after, limit } = filter;
   const bucket = bucketOf(accountId);
-  const firstSince = async (at: Date) => {
-    const { rows } = await pool.query<{ seq: bigint }>(FIRST_SINCE, [bucket, accountId, at.getTime()]);
-    return rows[0]?.seq ?? 1n;
-  };
+  const firstSince = (at: Date) => firstStepSince(pool, { bucket, accountId }, BigInt(at.getTime()));
   const first = from === undefined ? 1n : await firstSince(from);
   const end = until === undefined ? LAST_SEQ : await firstSince(until);
   const next = after === undefined ? end : after - earlier;

@@ -48,7 +48,7 @@ export interface BillingDeps {
   readonly judgeClaim: (claiming: ClaimingSpender) => Promise<Posted>;
   readonly checkSpender: CheckSpender;
   readonly holds: HoldStore;
-  readonly verify: () => Promise<LedgerReport>;
+  readonly verify: (all: boolean) => Promise<LedgerReport>;
   readonly events: Pick<BillingEvents, "ledgerVerified">;
 }
 
@@ -115,8 +115,8 @@ export function billingRpc(deps: BillingDeps): RpcService {
     async leaseExpiredHolds(request) {
       return { holds: (await reaching(holds.leaseExpired(readLease(request)))).map(holdMessage) };
     },
-    async verifyLedger() {
-      const report = await reaching(verify());
+    async verifyLedger({ all }) {
+      const report = await reaching(verify(all));
       events.ledgerVerified(report.differences);
       return reportMessage(report);
     },

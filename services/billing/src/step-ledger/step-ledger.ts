@@ -19,8 +19,9 @@ import { readKeptAnswer } from "../reads/kept-answer-store.ts";
 import { createReportReads } from "../reads/report-reads-store.ts";
 import type { ReportStore } from "../reports/report.ts";
 import { invalid } from "../rpc/field-rules.ts";
-import { verifyChains } from "../verify/chain-invariants-store.ts";
+import { sealClosedMonths } from "../seals/seal-months.ts";
 import type { LedgerReport } from "../verify/ledger-report.ts";
+import { verifyChains } from "../verify/verify-chains.ts";
 import type { ClockCheck } from "../writer/clock-check-store.ts";
 import { LedgerWriter } from "../writer/ledger-writer.ts";
 import type { Operation } from "../writer/operation.ts";
@@ -68,9 +69,12 @@ export interface StepLedger {
   readonly reader: AccountReader;
   /** Calls that wait for a commit. */
   readonly waiting: () => number;
-  verify(): Promise<LedgerReport>;
+  /** @param all proves sealed months from their steps, too */
+  verify(all: boolean): Promise<LedgerReport>;
   /** Applies committed steps to sums and open holds. */
   follow(): Promise<void>;
+  /** Seals the closed months of accounts. */
+  seal(stopping: AbortSignal): Promise<void>;
   /** Deletes expired claims and answers. */
   sweep(stopping: AbortSignal): Promise<void>;
   close(): void;
@@ -120,10 +124,11 @@ export function createStepLedger(options: StepLedgerOptions): StepLedger {
     reports: createReportReads({ pool, accounts, sums }),
     reader: accounts,
     waiting: () => batches.waiting,
-    verify: () => verifyChains(pool, now()),
+    verify: (all) => verifyChains(pool, { now: now(), all }),
     follow: async () => {
       await Promise.all([sums.catchUp(), openHolds.catchUp()]);
     },
+    seal: (stopping) => sealClosedMonths(pool, now(), stopping),
     sweep: async (stopping) => {
       await sweepClaims(pool, now(), stopping);
       await sweepEarlierAnswers(pool, now() - CLAIM_LIFETIME_MS, stopping);

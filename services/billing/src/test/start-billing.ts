@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import type { Principal } from "@gr/identity";
 import { ActivityService } from "@gr/proto/activity";
-import { BillingReportService, BillingService, TextLogService } from "@gr/proto/billing";
+import { BillingReportService, BillingService, StatementService, TextLogService } from "@gr/proto/billing";
 import { BudgetService } from "@gr/proto/budgets";
 import { SavedTextService } from "@gr/proto/saved-texts";
 import {
@@ -38,6 +38,7 @@ export interface BillingProcess {
   readonly budgets: ServiceClient<typeof BudgetService>;
   readonly savedTexts: ServiceClient<typeof SavedTextService>;
   readonly activity: ServiceClient<typeof ActivityService>;
+  readonly statements: ServiceClient<typeof StatementService>;
   rest(
     path: string,
     as: Principal | null,
@@ -162,6 +163,7 @@ export async function startBillingOn(
     budgets: running.dial("billing", BudgetService),
     savedTexts: running.dial("billing", SavedTextService),
     activity: running.dial("billing", ActivityService),
+    statements: running.dial("billing", StatementService),
     rest: async (path, as, method = "GET") => {
       const headers = { [PRINCIPAL_HEADER]: signPrincipal(SECRET, "billing", as, clock) };
       const response = await fetch(httpUrl + path, { method, headers });

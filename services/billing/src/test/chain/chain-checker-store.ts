@@ -6,14 +6,14 @@ import type { Pool } from "@gr/runtime";
 import { startCold } from "../../chain/state-store.ts";
 import { readStep, type StepRow } from "../../chain/step-row.ts";
 import { readTails } from "../../chain/step-store.ts";
-import { verifyChains } from "../../verify/chain-invariants-store.ts";
+import { verifyChains } from "../../verify/verify-chains.ts";
 
 /** Time at which no claim is old enough for a sweep. */
 const SWEPT_NOTHING = 0;
 
 /** @returns one sentence for each guarantee that the rows break */
 export async function chainProblems(pool: Pool): Promise<string[]> {
-  const { differences } = await verifyChains(pool, SWEPT_NOTHING);
+  const { differences } = await verifyChains(pool, { now: SWEPT_NOTHING, all: true });
   const problems = differences.map(({ invariant, subject }) => `${subject} breaks: ${invariant}`);
   const { rows } = await pool.query<{ id: Id }>("SELECT DISTINCT account_id AS id FROM step ORDER BY 1");
   for (const { id } of rows) {

@@ -1,22 +1,25 @@
-// Ledger commands: ledger verify has exit code 1 if a balance differs from the sum of its entries.
+// Ledger commands: ledger verify has exit code 1 if a total of the ledger differs from its steps, or a seal from its facts.
 import { formatCredits, formatPicoUsd } from "@gr/money";
 import type { VerifyLedgerResponse } from "@gr/proto/billing";
 import type { Command } from "commander";
-import type { Runs } from "../command.ts";
-import { report } from "../output/report.ts";
-import { table } from "../output/table.ts";
+import type { Runs } from "../../command.ts";
+import { report } from "../../output/report.ts";
+import { table } from "../../output/table.ts";
 
-/** Long, because the command reads the whole ledger. */
 const VERIFY_TIMEOUT_MS = 10 * 60_000;
+/** Long, because the command reads the whole ledger. */
+const VERIFY_ALL_TIMEOUT_MS = 12 * 3_600_000;
 
 export function addLedgerCommands(program: Command, runs: Runs): void {
   const ledger = program.command("ledger").description("the books");
   ledger
     .command("verify")
-    .description("recompute every balance from the entries; exit code 1 on a difference")
+    .description("prove the steps since the latest seals, and the seals; exit code 1 on a difference")
+    .option("--all", "prove all steps, and the seals from their steps; needs longer with each month")
     .action(
-      runs(async (router) => {
-        const answer = await router.billing().verifyLedger({}, { timeoutMs: VERIFY_TIMEOUT_MS });
+      runs(async (router, { all = false }: { all?: boolean }) => {
+        const timeoutMs = all ? VERIFY_ALL_TIMEOUT_MS : VERIFY_TIMEOUT_MS;
+        const answer = await router.billing().verifyLedger({ all }, { timeoutMs });
         const facts = factsOf(answer);
         const { differences } = facts;
         const books = `accounts ${facts.accounts}, holds ${facts.holds} (open ${facts.open_holds}), charged ${facts.charged} USD for ${facts.charged_cost} USD of cost, lost ${facts.lost_cost} USD.`;
