@@ -102,7 +102,7 @@ test("an id opens its request; arrows move to the neighbours, Back closes the dr
   await page.keyboard.press("ArrowDown");
   await drawer.getByText("A storm").first().waitFor();
   await page.keyboard.press("ArrowDown");
-  await drawer.getByText("Prompts and answers are not stored.").waitFor();
+  await drawer.getByText(/^Prompt and answer are not saved/).waitFor();
   await drawer.getByRole("heading", { name: "Tokens" }).waitFor();
   expect(await at.findings("logs, drawer of a text")).toEqual([]);
   await page.goBack();

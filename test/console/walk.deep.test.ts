@@ -159,7 +159,7 @@ describe("the first day", () => {
     for (let seen = 0; seen === 0; seen = await row.count()) await at.to("logs?kind=text");
     await at.to("logs");
     await row.click();
-    await page.getByText("Prompts and answers are not stored.").waitFor();
+    await page.getByText(/^Prompt and answer are not saved/).waitFor();
     await page.getByText("Rounded up to $0.0001, once.").waitFor();
     await page
       .getByRole("dialog")

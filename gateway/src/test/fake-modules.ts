@@ -191,7 +191,16 @@ export function fakeModules(keys: FakeKeys, stage: Stage): Module[] {
   return [
     fake("keys", {
       rpc: [keys.service()],
-      rest: { routes: [get("/v1/api-keys"), restRoute(mint), restRoute(remove), restRoute(test), inside] },
+      rest: {
+        routes: [
+          get("/v1/api-keys"),
+          get("/v1/budgets"),
+          restRoute(mint),
+          restRoute(remove),
+          restRoute(test),
+          inside,
+        ],
+      },
     }),
     fake("console", { rest: { routes: [session, get("/webhooks/stripe")] } }),
     fake("billing", { rest: { routes: [get("/v1/credits"), get("/v1/activity")] } }),
