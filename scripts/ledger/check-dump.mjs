@@ -1,6 +1,7 @@
-// Checks the money of a dump of the ledger, without any code of billing: each chain, its holds and its seals.
-// psql "$DATABASE_URL" -Atc "SELECT to_jsonb(s) FROM billing.step s ORDER BY bucket, account_id, seq" > steps.jsonl, the same for
-// billing.seal with ends_at > seals.jsonl, and: node check-dump.mjs steps.jsonl seals.jsonl
+// Checks a dump of the ledger without code of billing.
+// Commands: psql -Atc "SELECT to_jsonb(s) FROM billing.step s ORDER BY bucket, account_id, seq" > steps.jsonl;
+// psql -Atc "SELECT to_jsonb(s) FROM billing.seal s" > seals.jsonl;
+// node check-dump.mjs steps.jsonl seals.jsonl
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
@@ -63,6 +64,7 @@ class Chain {
   #before = { seq: 0n, at: 0n, ...NO_TOTALS };
   #windows = new Map();
   #holds = new Map();
+  /** @type {{ lastSeq: bigint, hash: string | null }} */
   #sealed = { lastSeq: 0n, hash: null };
   #month = newMonth();
   #costs = { holds: 0n, charged: 0n, lost: 0n };
@@ -196,6 +198,7 @@ class Chain {
   }
 }
 
+/** @returns {{ lines: string[], records: string[], [name: string]: any }} */
 function newMonth() {
   const month = { lines: [], records: [], daySeq: undefined, endBlock };
   const [lineHash, recordHash] = [createHash("sha256"), createHash("sha256")];

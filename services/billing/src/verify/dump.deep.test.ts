@@ -30,7 +30,7 @@ async function checkAfter(change: string): Promise<string> {
   return await rig.withClient(async (client) => {
     await client.query("BEGIN; ALTER TABLE step DROP CONSTRAINT step_is_sound; DROP INDEX step_beginning");
     await client.query(change);
-    const files = [];
+    const files: string[] = [];
     for (const table of ["step", "seal"] as const) {
       const file = join(folder, `${table}.jsonl`);
       await writeFile(file, (await dumpLines(client, table)).map((line) => `${line}\n`).join(""));
@@ -59,7 +59,10 @@ const CHANGES: readonly (readonly [problem: string, change: string])[] = [
     "its id has begun before",
     "UPDATE step SET id = (SELECT id FROM step WHERE kind = 11 LIMIT 1) WHERE kind = 11; UPDATE step SET id = account_id WHERE kind = 2",
   ],
-  ["the open holds are not the total", "UPDATE step SET held = held + 1 WHERE seq = (SELECT max(seq) FROM step)"],
+  [
+    "the open holds are not the total",
+    "UPDATE step SET held = held + 1 WHERE seq = (SELECT max(seq) FROM step)",
+  ],
   ["the steps of its month are not those of the seal", "UPDATE step SET cost = cost + 1 WHERE kind = 5"],
   ["the steps of its month are not those of the seal", "UPDATE step SET model = 'another' WHERE kind = 2"],
   ["its seal has another hash than the chain", "UPDATE seal SET content = replace(content, 'day', 'week')"],
