@@ -80,7 +80,7 @@ export { pause } from "./process/pause.ts";
 export { type ProcessMemory, processMemory } from "./process/process-memory.ts";
 export { createReadyCheck } from "./process/ready-check.ts";
 export { type Rounds, startRounds } from "./process/rounds.ts";
-export { toSigningKey } from "./process/signing-key.ts";
+export { toSigningKey, toSigningKeyOfFile } from "./process/signing-key.ts";
 export { strayNames } from "./process/stray-names.ts";
 export { trimSlashes } from "./process/trim-slashes.ts";
 export { type Batcher, type BatcherOptions, createBatcher } from "./rpc/batcher.ts";

@@ -1,5 +1,5 @@
 // What the billing module reads from the environment.
-import { postgresConfig, processConfig, redisConfig, toSigningKey } from "@gr/runtime";
+import { postgresConfig, processConfig, redisConfig, toSigningKeyOfFile } from "@gr/runtime";
 import { z } from "zod";
 import { MOST_DAYS } from "./text-log/text-log-store.ts";
 
@@ -26,12 +26,12 @@ export const billingConfig = z.object({
     .describe(
       "days for which the log of text requests is stored: times, tokens, attempts, no word of prompts or answers; `0` = no log. An account may have a term of its own: `npm run cli -- text retention set --account <id> --days <n>`",
     ),
-  STATEMENT_PRIVATE_KEY: z
+  STATEMENT_KEY_FILE: z
     .string()
-    .transform(toSigningKey)
+    .transform(toSigningKeyOfFile)
     .optional()
     .describe(
-      "signs statements of sealed months: an Ed25519 key as PKCS#8, in PEM or its base64 on one line (`openssl genpkey -algorithm ed25519`). Without it statements are not signed",
+      "path of a file with the key that signs statements of sealed months: Ed25519 as PKCS#8 in PEM (`openssl genpkey -algorithm ed25519`). Without it statements are not signed",
     ),
   TEXT_SAVED_DAYS: z.coerce
     .number()

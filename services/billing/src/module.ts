@@ -77,7 +77,7 @@ export const billingModule = defineModule({
         textLogRpc(texts, textDays),
         savedTextRpc(savedTexts, savedBytes, events.textsNotSaved),
         activity.rpc,
-        statementRpc(pool, config.STATEMENT_PRIVATE_KEY),
+        statementRpc(pool, config.STATEMENT_KEY_FILE),
       ],
       rest: { routes: [...billingRest({ accounts, events }).routes, activity.route] },
       start: async () => {

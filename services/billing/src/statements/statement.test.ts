@@ -30,7 +30,9 @@ beforeAll(async () => {
   accountId = (await writeSealedBook(rig)).wallet.accountId;
   await sealUntil(rig.pool, FEBRUARY_ENDS, new AbortController().signal);
   folder = await mkdtemp(join(tmpdir(), "statement-"));
-  signing = await startBillingOn(rig.url, rig.clock, { STATEMENT_PRIVATE_KEY: privateKey });
+  const keyFile = join(folder, "key.pem");
+  await writeFile(keyFile, privateKey);
+  signing = await startBillingOn(rig.url, rig.clock, { STATEMENT_KEY_FILE: keyFile });
   unsigned = await startBillingOn(rig.url, rig.clock);
   january = await statementOf(signing, "2026-01");
   february = await statementOf(signing, "2026-02");
@@ -166,4 +168,9 @@ test("a month without a seal, and a wrong month, are refused by name", async () 
       message: expect.stringContaining(problem),
     });
   }
+});
+
+test("a file without a key is refused at the start, by the name of the setting", async () => {
+  const start = startBillingOn(rig.url, rig.clock, { STATEMENT_KEY_FILE: join(folder, "none.pem") });
+  await expect(start).rejects.toThrow(/STATEMENT_KEY_FILE/);
 });

@@ -35,7 +35,7 @@ export function addStatementCommand(account: Command, runs: Runs): void {
           throw error;
         });
         const { steps, hash, isSigned } = found;
-        const signed = isSigned ? "signed" : "not signed: billing has no STATEMENT_PRIVATE_KEY";
+        const signed = isSigned ? "signed" : "not signed: billing has no STATEMENT_KEY_FILE";
         const data = { account_id: options.account, month: options.month, steps, hash, is_signed: isSigned };
         return report(data, `Wrote ${steps} steps to ${options.out}. The statement is ${signed}.`);
       }),
