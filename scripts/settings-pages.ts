@@ -41,7 +41,7 @@ const PAGES: readonly Page[] = [
     file: "storage-and-secrets",
     title: "Storage and secrets",
     explained: "storage-and-secrets",
-    settings: /^(DATA|REDIS|KEY_PEPPER|MAX_KEYS|WEB_TOKEN|INTERNAL_AUTH)/,
+    settings: /^(DATA|LEDGER|REDIS|KEY_PEPPER|MAX_KEYS|WEB_TOKEN|INTERNAL_AUTH)/,
   },
   {
     file: "console",

@@ -280,6 +280,13 @@ CREATE TABLE key_member (
   CONSTRAINT key_member_pkey PRIMARY KEY (account_id, budget_id)
 );
 
+-- All buckets. Statements of a distributed ledger find the shard of a bucket by it.
+CREATE TABLE ledger_bucket (
+  bucket integer NOT NULL,
+  CONSTRAINT ledger_bucket_bucket_check CHECK (bucket >= 0 AND bucket <= 255),
+  CONSTRAINT ledger_bucket_pkey PRIMARY KEY (bucket)
+);
+
 -- Kinds of the models of images and videos, as media-generation names them. All other models are of texts.
 CREATE TABLE model_kind (
   model text NOT NULL,
@@ -287,6 +294,17 @@ CREATE TABLE model_kind (
   CONSTRAINT model_kind_kind_check CHECK (kind = ANY (ARRAY['image'::text, 'video'::text])),
   CONSTRAINT model_kind_pkey PRIMARY KEY (model)
 );
+
+-- Positions as in step_cursor, in the transactions of a node of Citus.
+CREATE TABLE node_cursor (
+  bucket integer NOT NULL,
+  node integer NOT NULL /* Group of the node plus one. The PostgreSQL of before the distribution is node 0, and has its positions in step_cursor. */,
+  reader text NOT NULL,
+  seen pg_snapshot NOT NULL,
+  CONSTRAINT node_cursor_bucket_check CHECK (bucket >= 0 AND bucket <= 255),
+  CONSTRAINT node_cursor_node_check CHECK (node > 0),
+  CONSTRAINT node_cursor_pkey PRIMARY KEY (bucket, reader, node)
+) WITH (fillfactor=50);
 
 -- Candidates for resolvers and lists. The steps decide whether a hold is open.
 CREATE TABLE open_hold (

@@ -10,6 +10,7 @@ const TEST = `${CHAIN}/chain-connection.test.ts`;
 const FOLLOWER = "services/billing/src/follower";
 const READS = "services/billing/src/reads";
 const FOLLOWER_TEST = `${FOLLOWER}/follower.test.ts`;
+const RESTORE_TEST = `${FOLLOWER}/restored-dump.test.ts`;
 const LYING_REDIS = "services/billing/src/windows-copy/lying-redis.test.ts";
 const RANGES = `${FOLLOWER}/step-range.test.ts`;
 const READ_TEST = `${READS}/reads.test.ts`;
@@ -209,8 +210,8 @@ export const MUTANTS_OF_CHAIN: readonly Mutant[] = [
   },
   {
     file: `${FOLLOWER}/follower.ts`,
-    find: "      await movePosition(client, reader.name, buckets, range.next);\n",
-    replace: "      await movePosition(client, reader.name, buckets, seen);\n",
+    find: "      await movePosition(client, reader.name, position, range.next);\n",
+    replace: "      await movePosition(client, reader.name, position, seen);\n",
     what: "each round counts the same charges again",
     caught: { test: FOLLOWER_TEST, name: "are in sums and in the list of open holds" },
   },
@@ -226,14 +227,14 @@ export const MUTANTS_OF_CHAIN: readonly Mutant[] = [
     find: "    await forgetTransactions(patient, buckets, now.end);\n",
     replace: "",
     what: "charges of before a restore count twice",
-    caught: { test: FOLLOWER_TEST, name: "after a restore from a dump" },
+    caught: { test: RESTORE_TEST, name: "after a restore from a dump" },
   },
   {
     file: `${FOLLOWER}/follower.ts`,
     find: "    await reader.clear(patient, buckets);\n",
     replace: "",
     what: "a restore counts the restored sums again",
-    caught: { test: FOLLOWER_TEST, name: "after a restore from a dump" },
+    caught: { test: RESTORE_TEST, name: "after a restore from a dump" },
   },
   {
     file: `${FOLLOWER}/step-range.ts`,

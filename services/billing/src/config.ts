@@ -8,6 +8,13 @@ export const billingConfig = z.object({
   ...redisConfig.shape,
   // Signs the copies of spend windows in Redis.
   INTERNAL_AUTH_SECRET: processConfig.shape.INTERNAL_AUTH_SECRET,
+  LEDGER_DISTRIBUTED: z
+    .enum(["true", "false"])
+    .default("false")
+    .transform((value) => value === "true")
+    .describe(
+      "`true` = the ledger's tables are distributed among the workers of Citus, at the next start; there is no way back. Stop all processes of billing before. The database needs the extension `citus` and its workers",
+    ),
   FREE_REQUESTS_PER_DAY: z.coerce
     .number()
     .int()

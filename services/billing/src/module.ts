@@ -10,6 +10,7 @@ import { billingRest } from "./rpc/rest.ts";
 import { billingRpc } from "./rpc/rpc.ts";
 import { savedTextRpc } from "./saved-texts/saved-text-rpc.ts";
 import { createSavedTextStore } from "./saved-texts/saved-text-store.ts";
+import { distributeLedger } from "./shards/distribute-store.ts";
 import { statementRpc } from "./statements/statement-rpc.ts";
 import { createStepLedger } from "./step-ledger/step-ledger.ts";
 import { textLogRpc } from "./text-log/text-log-rpc.ts";
@@ -38,6 +39,7 @@ export const billingModule = defineModule({
   schema,
   async create({ config, log, clock, metrics }) {
     const pool = await openPool(config, schema, log, metrics);
+    if (config.LEDGER_DISTRIBUTED) await distributeLedger(pool);
     const events = createBillingEvents(log, metrics, () => ledger.waiting());
     const freeLimit = config.FREE_REQUESTS_PER_DAY === 0 ? null : config.FREE_REQUESTS_PER_DAY;
     const clockCheck = new ClockCheck({ clock, stopwatch: { now: () => performance.now() }, log });

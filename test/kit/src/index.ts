@@ -7,7 +7,13 @@ export { DatabaseAddress } from "./servers/database-address.ts";
 export { RedisLine } from "./servers/redis-line.ts";
 export { type ReplicatedPostgres, startReplicatedPostgres } from "./servers/replicated-postgres.ts";
 export { startChild, type TestChild } from "./start-child.ts";
-export { OWN_TEMPLATES, type TestDatabase, testDatabase } from "./test-database.ts";
+export {
+  CITUS_NODES,
+  isDistributedRun,
+  OWN_TEMPLATES,
+  type TestDatabase,
+  testDatabase,
+} from "./test-database.ts";
 export { testRedis } from "./test-redis.ts";
 export { until } from "./until.ts";
 export { warmStart } from "./warm-start.ts";

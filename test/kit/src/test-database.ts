@@ -9,6 +9,14 @@ import pg from "pg";
  */
 export const OWN_TEMPLATES = "TEST_TEMPLATES";
 
+/** Environment variable of `npm run test:distributed`: addresses of a coordinator of Citus and its workers, as a JSON array. */
+export const CITUS_NODES = "TEST_CITUS_NODES";
+
+/** Whether databases of this run are distributed among several servers. */
+export function isDistributedRun(): boolean {
+  return process.env[CITUS_NODES] !== undefined;
+}
+
 /** SQLSTATE `object_in_use`. */
 const STILL_IN_USE = "55006";
 
@@ -26,6 +34,8 @@ export async function testDatabase(
   name: string,
   prepare: (url: string) => Promise<void> = async () => undefined,
 ): Promise<TestDatabase> {
+  const nodes = process.env[CITUS_NODES];
+  if (nodes !== undefined) return await distributedDatabase(JSON.parse(nodes), prepare);
   const server = process.env["TEST_POSTGRES_URL"];
   if (server === undefined)
     throw new Error("tests need PostgreSQL: run them with `npm test`, which starts one");
@@ -42,6 +52,42 @@ export async function testDatabase(
   return {
     url: onDatabase(server, database),
     drop: () => withAdmin(server, (admin) => dropDatabase(admin, database)),
+  };
+}
+
+/** Citus copies no template, so each database is prepared anew. @param servers the coordinator first */
+async function distributedDatabase(
+  servers: readonly string[],
+  prepare: (url: string) => Promise<void>,
+): Promise<TestDatabase> {
+  const database = `test_${randomUUID().replaceAll("-", "")}`;
+  const urls = servers.map((server) => onDatabase(server, database));
+  const [coordinator = "", ...workers] = urls;
+  for (const server of servers)
+    await withAdmin(server, (admin) => admin.query(`CREATE DATABASE ${database}`));
+  const password = `password=${new URL(coordinator).password}`;
+  for (const url of urls) {
+    await withAdmin(url, async (admin) => {
+      await admin.query("CREATE EXTENSION citus");
+      await admin.query(
+        "INSERT INTO pg_dist_authinfo (nodeid, rolename, authinfo) VALUES (0, 'postgres', $1)",
+        [password],
+      );
+    });
+  }
+  await withAdmin(coordinator, async (admin) => {
+    const add = (name: string, url: string) =>
+      admin.query(`SELECT ${name}($1, $2::int)`, [new URL(url).hostname, new URL(url).port]);
+    await add("citus_set_coordinator_host", coordinator);
+    for (const worker of workers) await add("citus_add_node", worker);
+  });
+  await prepare(coordinator);
+  return {
+    url: coordinator,
+    drop: async () => {
+      for (const server of servers)
+        await withAdmin(server, (admin) => admin.query(`DROP DATABASE ${database} WITH (FORCE)`));
+    },
   };
 }
 
@@ -77,7 +123,7 @@ function onDatabase(server: string, database: string): string {
   return url.href;
 }
 
-async function withAdmin(server: string, work: (admin: pg.Client) => Promise<void>): Promise<void> {
+async function withAdmin(server: string, work: (admin: pg.Client) => Promise<unknown>): Promise<void> {
   const admin = new pg.Client({ connectionString: server });
   await admin.connect();
   try {

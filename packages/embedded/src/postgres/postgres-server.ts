@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { lockDataDir } from "../process/data-dir-lock.ts";
 import { EmbeddedError } from "../process/embedded-error.ts";
 import { type GuardedProcess, startGuarded } from "../process/guarded-process.ts";
-import { findPostgres } from "./postgres-binaries.ts";
+import { findPostgres, type PostgresBinaries } from "./postgres-binaries.ts";
 import { type Cluster, openCluster, reasonIn } from "./postgres-cluster.ts";
 import { endPreviousServer } from "./postmaster.ts";
 import { assignOwner, chooseAccount, type ServerAccount } from "./server-account.ts";
@@ -29,6 +29,8 @@ export interface PostgresOptions {
   readonly temporary?: boolean;
   /** Settings of PostgreSQL that differ from ours. */
   readonly settings?: Readonly<Record<string, string | number>>;
+  /** Programs of another PostgreSQL; absent: those of the registry package. */
+  readonly binaries?: PostgresBinaries;
 }
 
 export interface PostgresServer {
@@ -43,8 +45,8 @@ export interface PostgresServer {
 
 /** @throws EmbeddedError when the folder is in use, the binaries are missing, or the server does not start. */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
-  const binaries = findPostgres();
-  const account = await chooseAccount(binaries.postgres);
+  const { postgres } = options.binaries ?? findPostgres();
+  const account = await chooseAccount(postgres);
   return await startPostgresAs(account, options);
 }
 
@@ -56,7 +58,7 @@ export async function startPostgresAs(
   const dataDir = resolve(options.dataDir);
   const lock = await lockDataDir(dataDir);
   try {
-    const { initdb, postgres } = findPostgres();
+    const { initdb, postgres } = options.binaries ?? findPostgres();
     const cluster = await openCluster(dataDir, initdb, account, options.durable);
     const previous = await endPreviousServer(cluster.folder);
     const sockets = await socketFolder(cluster.folder, account);

@@ -68,10 +68,12 @@ export async function connectPostgres(options: PostgresOptions): Promise<Pool> {
 }
 
 /**
- * Creates the schema. If two processes start together, IF NOT EXISTS may fail in one of them; by then the schema
+ * Creates the schema if it is absent: the statement alone would need all servers of a distributed database. If two processes start together, IF NOT EXISTS may fail in one of them; by then the schema
  * exists.
  */
 async function createSchema(pool: Pool, schema: string): Promise<void> {
+  const { rowCount } = await pool.query("SELECT FROM pg_namespace WHERE nspname = $1", [schema]);
+  if (rowCount === 1) return;
   try {
     await pool.query(`CREATE SCHEMA IF NOT EXISTS ${pg.escapeIdentifier(schema)}`);
   } catch (error) {

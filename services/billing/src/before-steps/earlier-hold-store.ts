@@ -23,12 +23,13 @@ const HOLDS = `SELECT h.id, h.spender_id AS "spenderId", h.credits, h.state, h.c
   FROM hold h LEFT JOIN idempotency c ON c.hold_id = h.id
   CROSS JOIN LATERAL (
     SELECT array_agg(x.attempt) AS attempts, array_agg(x.cost) AS costs FROM (
-      SELECT y.attempt, sum(y.cost)::text AS cost FROM (
-        SELECT e.attempt, e.cost FROM entry e WHERE e.hold_id = h.id
-        UNION ALL
-        SELECT s.attempt, s.cost FROM step s
-         WHERE s.bucket = get_byte(uuid_send($1), 15) AND s.account_id = $1 AND s.id = h.id AND s.kind = 8 AND s.seq <= $3) y GROUP BY y.attempt) x) b
+      SELECT e.attempt, sum(e.cost)::text AS cost FROM entry e WHERE e.hold_id = h.id GROUP BY e.attempt) x) b
  WHERE h.account_id = $1::uuid AND h.id = ANY ($2::uuid[]) AND h.state <> 'open'`;
+
+/** A statement of its own: the chain can be distributed, and the tables of before are not. */
+const LATE_COSTS = `SELECT s.id, s.attempt, sum(s.cost)::bigint AS cost FROM step s
+  WHERE s.bucket = get_byte(uuid_send($1::uuid), 15) AND s.account_id = $1 AND s.id = ANY ($2::uuid[]) AND s.kind = 8 AND s.seq <= $3
+  GROUP BY s.id, s.attempt`;
 
 const OWNERS = "SELECT id, account_id FROM hold WHERE id = ANY ($1::uuid[]) AND state <> 'open'";
 
@@ -78,9 +79,19 @@ export async function restoreEarlierHolds(
   ids: readonly Id[],
 ): Promise<void> {
   if (account.carriedAt === 0 || ids.length === 0) return;
-  const values = [account.id, ids, account.seq];
+  const values = [account.id, ids];
   const { rows } = await client.query<HoldRow>({ name: "earlier_holds", text: HOLDS, values });
-  for (const row of rows) account.ended.set(row.id, holdOf(account, row));
+  if (rows.length === 0) return;
+  const found = rows.map(({ id }) => id);
+  const { rows: late } = await client.query<LateCost>({
+    name: "late_costs_of_earlier_holds",
+    text: LATE_COSTS,
+    values: [account.id, found, account.seq],
+  });
+  for (const row of rows) {
+    const own = late.filter(({ id }) => id === row.id);
+    account.ended.set(row.id, holdOf(account, row, own));
+  }
 }
 
 /** @returns accounts by hold; an open hold, and one without a row, is absent */
@@ -130,11 +141,21 @@ export async function findEarlierPlace(pool: Pool, holdId: Id): Promise<EarlierP
   return (await pool.query<EarlierPlace>(PLACE, [holdId])).rows[0];
 }
 
+interface LateCost {
+  readonly id: Id;
+  readonly attempt: number;
+  readonly cost: bigint;
+}
+
 /** The window of an ended hold has no meaning: no later step changes its totals. */
-function holdOf(account: Account, row: HoldRow): Hold {
+function holdOf(account: Account, row: HoldRow, late: readonly LateCost[]): Hold {
   const { service, provider, upstreamModel, model, priceVersion, keptCharge, keptCost } = row;
   const budget = account.budgetNumbers.get(row.spenderId);
   if (budget === undefined) throw new Error(`Hold ${row.id} names a key that account ${account.id} lacks.`);
+  const booked = new Map(
+    (row.attempts ?? []).map((attempt, index) => [attempt, BigInt(row.costs?.[index] ?? 0)]),
+  );
+  for (const { attempt, cost } of late) booked.set(attempt, (booked.get(attempt) ?? 0n) + cost);
   return {
     id: row.id,
     seq: 0,
@@ -150,6 +171,6 @@ function holdOf(account: Account, row: HoldRow): Hold {
     chain: [{ budget, window: 1 }],
     claim: row.key?.toString("hex"),
     kept: keptCharge === null || keptCost === null ? undefined : { charge: keptCharge, cost: keptCost },
-    booked: new Map((row.attempts ?? []).map((attempt, index) => [attempt, BigInt(row.costs?.[index] ?? 0)])),
+    booked,
   };
 }

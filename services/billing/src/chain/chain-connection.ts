@@ -11,9 +11,11 @@ import {
   pause,
   sqlStateOf,
 } from "@gr/runtime";
+import { groupByShard } from "../shards/shard-store.ts";
 import type { ClockCheck } from "../writer/clock-check-store.ts";
 import { OneConnection } from "../writer/one-connection.ts";
 import { AccountWork, type Asked } from "./account-work.ts";
+import { bucketOf } from "./bucket.ts";
 import {
   type AccountCache,
   type CachedAccount,
@@ -143,9 +145,13 @@ export class ChainConnection {
     for (let round = 1; open.length > 0; round += 1) {
       if (round > MOST_ROUNDS) throw tooManyWriters();
       if (round > EAGER_ROUNDS) await wait(Math.random() * MOST_PAUSE_MS);
-      const final = await this.#decideAndStore(client, types, open);
-      for (const work of final) work.answer(outcomes);
-      open = open.filter((work) => !final.has(work));
+      const left: AccountWork[] = [];
+      for (const group of groupByShard(types.shards, open, ({ account }) => bucketOf(account.id))) {
+        const final = await this.#decideAndStore(client, types, group);
+        for (const work of final) work.answer(outcomes);
+        left.push(...group.filter((work) => !final.has(work)));
+      }
+      open = left;
     }
     const accounts = Array.from(works.values(), ({ cached }) => cached);
     keepInCache(this.#cache, accounts);

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { STEP_KINDS } from "@gr/ledger";
-import { until, warmStart } from "@gr/testing";
+import { isDistributedRun, until, warmStart } from "@gr/testing";
 import { byDepth } from "@gr/testing/depth";
 import { Random } from "@gr/testing/random";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -17,12 +17,15 @@ import { ChainRig } from "../test/chain/chain-rig.ts";
 import { newCrashAccount, openingOf } from "../test/chain/crash-load.ts";
 import { type CrashLog, type CrashSettings, readLog, textOf } from "../test/chain/crash-log.ts";
 import { countFollowed } from "../test/chain/follower-store.ts";
+import { killWorker, moveShard, rebalance } from "../test/chain/shards-store.ts";
 import type { ChainOperation } from "./chain-operation.ts";
 
 const { STEPS, KILLS, CUTS } = byDepth({
   quick: { STEPS: 1_500, KILLS: 1, CUTS: 2 },
   deep: { STEPS: 60_000, KILLS: 24, CUTS: 24 },
 });
+/** Events of a distributed ledger: workers that are killed, and shards that move while the writers write. */
+const [LOSSES, MOVES] = isDistributedRun() ? [3, 4] : [0, 0];
 const WRITERS = 3;
 const ACCOUNTS = 20;
 const PATIENCE_MS = 3_600_000;
@@ -81,15 +84,23 @@ test(
     const reach = (steps: number) =>
       until(async () => (await countSteps(rig.pool)) >= steps, { timeoutMs: PATIENCE_MS });
     let cut = 0;
-    const events = random.shuffled([...Array(KILLS).fill("kill"), ...Array(CUTS).fill("cut")]);
+    const events = random.shuffled([
+      ...Array(KILLS).fill("kill"),
+      ...Array(CUTS).fill("cut"),
+      ...Array(LOSSES).fill("loss"),
+      ...Array(MOVES).fill("move"),
+    ]);
     for (const [index, event] of events.entries()) {
       await reach((STEPS * (index + 1)) / (events.length + 1));
       if (event === "kill") {
         const writer = random.below(WRITERS);
         await kill(writer);
         start(writer);
-      } else cut += await cutConnections(rig.pool);
+      } else if (event === "loss") await killWorker(rig.pool, random);
+      else if (event === "move") await moveShard(rig.pool, index);
+      else cut += await cutConnections(rig.pool);
     }
+    await rebalance(rig.pool);
     await reach(STEPS);
     for (let writer = 0; writer < WRITERS; writer += 1) await kill(writer);
 

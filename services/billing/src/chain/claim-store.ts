@@ -2,6 +2,7 @@
 // and each new owner is a step of the account, so the chain of steps orders the owners.
 import type { ClaimRecord, Id } from "@gr/ledger";
 import type { PoolClient } from "@gr/runtime";
+import { readByShard } from "../shards/shard-store.ts";
 import { columnsOf, type Value } from "./binary-rows.ts";
 import { bucketOf } from "./bucket.ts";
 
@@ -80,10 +81,13 @@ interface LatestRow {
 
 /** @returns the latest owner of each key that has had one */
 export async function readClaims(client: PoolClient, asked: readonly AskedClaim[]): Promise<ClaimRow[]> {
-  const buckets = asked.map(({ accountId }) => bucketOf(accountId));
-  const keys = asked.map(({ key }) => Buffer.from(key, "hex"));
-  const values = [[...new Set(buckets)], buckets, asked.map(({ accountId }) => accountId), keys];
-  const { rows } = await client.query<LatestRow>({ name: "latest_claims", text: LATEST, values });
+  const inBucket = ({ accountId }: AskedClaim) => bucketOf(accountId);
+  const rows = await readByShard(client, asked, inBucket, async (some) => {
+    const buckets = some.map(inBucket);
+    const keys = some.map(({ key }) => Buffer.from(key, "hex"));
+    const values = [[...new Set(buckets)], buckets, some.map(({ accountId }) => accountId), keys];
+    return (await client.query<LatestRow>({ name: "latest_claims", text: LATEST, values })).rows;
+  });
   return rows.map((row) => ({
     accountId: row.account_id,
     key: row.key.toString("hex"),

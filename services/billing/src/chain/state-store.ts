@@ -2,6 +2,7 @@
 // replays more steps and ends in the same state.
 import type { Account, Id, Step } from "@gr/ledger";
 import type { PoolClient } from "@gr/runtime";
+import { readByShard } from "../shards/shard-store.ts";
 import { bucketOf } from "./bucket.ts";
 import { type CachedAccount, jump, newCachedAccount, replay } from "./cached-account.ts";
 import { addBudget, budgetText, holdsText, readBudget, readHolds } from "./state-text.ts";
@@ -29,7 +30,8 @@ const STORE_ACCOUNT = `INSERT INTO account_state AS known (bucket, account_id, s
   WHERE known.seq < excluded.seq`;
 
 const STORE_BUDGETS = `INSERT INTO budget_state AS known (bucket, account_id, seq, budget, content)
-  SELECT $1, $2, $3, u.budget, u.content FROM unnest($4::int[], $5::text[]) AS u (budget, content)
+  SELECT b.bucket, $2, $3, u.budget, u.content FROM ledger_bucket b, unnest($4::int[], $5::text[]) AS u (budget, content)
+   WHERE b.bucket = $1
   ON CONFLICT (bucket, account_id, budget) DO UPDATE SET seq = excluded.seq, content = excluded.content
   WHERE known.seq < excluded.seq`;
 
@@ -137,9 +139,11 @@ async function jumpToStates(client: PoolClient, accounts: ReadonlyMap<Id, Cached
 }
 
 async function readStates(client: PoolClient, accountIds: readonly Id[]): Promise<CachedAccount[]> {
-  const buckets = accountIds.map(bucketOf);
-  const values = [[...new Set(buckets)], buckets, accountIds];
-  const { rows } = await client.query<StateWithBudgets>({ name: "states", text: STATES, values });
+  const rows = await readByShard(client, accountIds, bucketOf, async (ids) => {
+    const buckets = ids.map(bucketOf);
+    const values = [[...new Set(buckets)], buckets, ids];
+    return (await client.query<StateWithBudgets>({ name: "states", text: STATES, values })).rows;
+  });
   return rows.map(readState);
 }
 

@@ -2,6 +2,7 @@
 // names the buckets first, as the key does.
 import type { Id, Step } from "@gr/ledger";
 import { inTransaction, type Pool, type PoolClient } from "@gr/runtime";
+import { readByShard, type Shards, shardsOf } from "../shards/shard-store.ts";
 import { encodeRows } from "./binary-rows.ts";
 import { bucketOf } from "./bucket.ts";
 import {
@@ -22,6 +23,20 @@ const listOf = (columns: readonly { readonly name: string }[], prefix = "") =>
 
 const INSERT_STEPS = `INSERT INTO step (tx, ${listOf(STEP_COLUMNS)})
   SELECT (SELECT pg_current_xact_id()::text::bigint), ${listOf(STEP_COLUMNS, "s.")} FROM unnest($1::step_in[]) s`;
+
+/**
+ * The statements that Citus sends to the worker of their shard. INSERT in WITH is never sent so. ledger_transaction is called on the worker,
+ * because its argument is a column.
+ */
+const ON_SHARD = (table: string, columns: readonly { readonly name: string }[], rows: string) => {
+  const names = columns.filter(({ name }) => name !== "bucket");
+  const [tx, value] = table === "step" ? ["tx, ", "ledger_transaction(b.bucket), "] : ["", ""];
+  return `INSERT INTO ${table} (${tx}bucket, ${listOf(names)}) SELECT ${value}b.bucket, ${listOf(names, "r.")}
+    FROM unnest($2::${rows}[]) r JOIN ledger_bucket b ON b.bucket = r.bucket WHERE b.bucket = ANY ($1::int[])`;
+};
+const SHARD_STEPS = ON_SHARD("step", STEP_COLUMNS, "step_in");
+const SHARD_CLAIMS = ON_SHARD("claim", CLAIM_COLUMNS, "claim_in");
+const SHARD_ANSWERS = ON_SHARD("kept_answer", KEPT_ANSWER_COLUMNS, "kept_answer_in");
 
 /** One statement is one transaction, so claims and answers are never without their steps. */
 const INSERT_ALL = `WITH claims AS (
@@ -66,6 +81,7 @@ export interface RowTypes {
   readonly step: number;
   readonly claim: number;
   readonly keptAnswer: number;
+  readonly shards: Shards;
 }
 
 export interface Flush {
@@ -100,19 +116,39 @@ const TYPES = `SELECT 'step_in'::regtype::oid::int AS step, 'claim_in'::regtype:
 
 export async function prepareForFlushes(client: PoolClient): Promise<RowTypes> {
   await client.query(PLANNER);
-  const { rows } = await client.query<RowTypes>(TYPES);
+  const { rows } = await client.query<Omit<RowTypes, "shards">>(TYPES);
   const [types] = rows;
   if (types === undefined) throw new Error("PostgreSQL did not name the types of the ledger's rows.");
-  return types;
+  return { ...types, shards: await shardsOf(client) };
 }
 
-/** Writes all rows or none. @throws with SQLSTATE 23505 if another writer has used a number, a beginning or a claim */
+/**
+ * Writes all rows or none. On a distributed ledger, all buckets are of one shard.
+ * @throws with SQLSTATE 23505 if another writer has used a number, a beginning or a claim
+ */
 export async function writeFlush(
   client: PoolClient,
   { steps, claims, answers }: Flush,
   types: RowTypes,
 ): Promise<void> {
   const rows = encodeSteps(steps, types.step);
+  if (types.shards.isDistributed) {
+    const buckets = [...new Set(steps.map(({ accountId }) => bucketOf(accountId)))];
+    const inserts = [{ name: "insert_steps", text: SHARD_STEPS, values: [buckets, rows] }];
+    if (claims.length > 0) {
+      const values = [buckets, encodeRows(CLAIM_COLUMNS, claims.map(claimValues), types.claim)];
+      inserts.unshift({ name: "insert_claims", text: SHARD_CLAIMS, values });
+    }
+    if (answers.length > 0) {
+      const values = [
+        buckets,
+        encodeRows(KEPT_ANSWER_COLUMNS, answers.map(keptAnswerValues), types.keptAnswer),
+      ];
+      inserts.unshift({ name: "insert_answers", text: SHARD_ANSWERS, values });
+    }
+    await inOneTransaction(client, inserts);
+    return;
+  }
   if (claims.length === 0 && answers.length === 0) {
     await client.query({ name: "insert_steps", text: INSERT_STEPS, values: [rows] });
     return;
@@ -125,14 +161,42 @@ export async function writeFlush(
   await client.query({ name: "insert_all", text: INSERT_ALL, values });
 }
 
+/** Commits on one worker, without a second phase. */
+async function inOneTransaction(
+  client: PoolClient,
+  statements: readonly { readonly name: string; readonly text: string; readonly values: unknown[] }[],
+): Promise<void> {
+  const [only, ...others] = statements;
+  if (only === undefined) return;
+  if (others.length === 0) {
+    await client.query(only);
+    return;
+  }
+  await client.query("BEGIN");
+  try {
+    for (const statement of statements) await client.query(statement);
+    await client.query("COMMIT");
+  } catch (error) {
+    await client.query("ROLLBACK");
+    throw error;
+  }
+}
+
 /**
  * Reads the next steps of accounts, at most `LONGEST_TAIL` of each.
  * @param known number of the latest step that the caller has applied, by account
  */
 export async function readTails(client: PoolClient, known: ReadonlyMap<Id, number>): Promise<Step[]> {
-  const buckets = Array.from(known.keys(), bucketOf);
-  const values = [[...new Set(buckets)], buckets, [...known.keys()], [...known.values()]];
-  return await readSteps(client, "tails", TAILS, values);
+  return await readByShard(
+    client,
+    [...known],
+    ([id]) => bucketOf(id),
+    async (asked) => {
+      const buckets = asked.map(([id]) => bucketOf(id));
+      const values = [[...new Set(buckets)], buckets, asked.map(([id]) => id), asked.map(([, seq]) => seq)];
+      return await readSteps(client, "tails", TAILS, values);
+    },
+  );
 }
 
 /** Place, deposit, refund or adjustment. */
@@ -143,9 +207,12 @@ export interface Beginning {
 
 /** @returns steps with one of these ids in the bucket of its account; an id can belong to another account of the bucket */
 export async function readBeginnings(client: PoolClient, asked: readonly Beginning[]): Promise<Step[]> {
-  const buckets = asked.map(({ accountId }) => bucketOf(accountId));
-  const values = [[...new Set(buckets)], buckets, asked.map(({ id }) => id)];
-  return await readSteps(client, "beginnings", BEGINNINGS, values);
+  const inBucket = ({ accountId }: Beginning) => bucketOf(accountId);
+  return await readByShard(client, asked, inBucket, async (some) => {
+    const buckets = some.map(inBucket);
+    const values = [[...new Set(buckets)], buckets, some.map(({ id }) => id)];
+    return await readSteps(client, "beginnings", BEGINNINGS, values);
+  });
 }
 
 /**

@@ -11,15 +11,19 @@ import {
   pause,
   sqlStateOf,
 } from "@gr/runtime";
+import { withCopyOfSteps } from "../shards/copied-steps-store.ts";
+import { type Shards, shardsOf } from "../shards/shard-store.ts";
 import {
   firstTransaction,
   forgetTransactions,
   hasLateSteps,
+  IN_RANGE,
   lockPositions,
   movePosition,
   openRound,
   type Position,
   peekPositions,
+  rangeValues,
 } from "./cursor-store.ts";
 import { isOfAnotherServer, rangeAfter, type StepRange } from "./step-range.ts";
 
@@ -89,10 +93,11 @@ export class Follower {
     const { pool, pauseMs = PAUSE_MS, wait = pause, stopwatch = STOPWATCH } = this.#options;
     const pausedFor = this.#pausedUntil - stopwatch.now();
     if (pausedFor > 0) await wait(pausedFor);
+    const shards = await shardsOf(pool);
     let conflicts = 0;
-    for (let isComplete = !(await this.#hasNews()); !isComplete; ) {
+    for (let isComplete = !(await this.#hasNews(shards)); !isComplete; ) {
       try {
-        isComplete = await inTransaction(pool, (client) => this.#followOnce(client));
+        isComplete = await inTransaction(pool, (client) => this.#followOnce(client, shards));
         this.#pausedUntil = stopwatch.now() + pauseMs;
       } catch (error) {
         conflicts += 1;
@@ -102,11 +107,11 @@ export class Follower {
   }
 
   /** A look without a lock: an idle ledger costs no transaction id. */
-  async #hasNews(): Promise<boolean> {
+  async #hasNews(shards: Shards): Promise<boolean> {
     const { pool, reader } = this.#options;
     return await inTransaction(pool, async (client) => {
-      await openRound(client);
-      for (const position of await peekPositions(client, reader.name)) {
+      await openRound(client, shards);
+      for (const position of await peekPositions(client, reader.name, shards)) {
         if (isOfAnotherServer(position.seen, position.now)) return true;
         if ((await firstTransaction(client, position)) !== undefined) return true;
         if (await hasLateSteps(client, position)) return true;
@@ -116,35 +121,48 @@ export class Follower {
   }
 
   /** @returns whether each locked cursor has reached the snapshot */
-  async #followOnce(client: PoolClient): Promise<boolean> {
+  async #followOnce(client: PoolClient, shards: Shards): Promise<boolean> {
     const { reader } = this.#options;
-    await openRound(client);
-    let isComplete = true;
-    for (const position of await lockPositions(client, reader.name)) {
+    await openRound(client, shards);
+    const behind = new Set<number>();
+    for (const position of await lockPositions(client, reader.name, shards)) {
       const { buckets, seen, now } = position;
+      // The steps of the former node are applied to their end before.
+      if (buckets.some((bucket) => behind.has(bucket))) continue;
       if (isOfAnotherServer(seen, now)) {
+        if (shards.isDistributed)
+          throw new Error(`Node ${position.node} of Citus counts its transactions anew.`);
         await this.#startAnew(client, position);
         continue;
       }
-      const range = rangeAfter(seen, now, await firstTransaction(client, position));
-      await reader.apply(client, buckets, range);
-      await movePosition(client, reader.name, buckets, range.next);
-      isComplete &&= range.next === now;
+      const first = await firstTransaction(client, position);
+      const range = rangeAfter(seen, now, first);
+      if (shards.isDistributed) {
+        const isNew = first !== undefined || (await hasLateSteps(client, position));
+        if (!isNew && position.node > 0) continue;
+        const values = rangeValues(buckets, range);
+        await withCopyOfSteps(client, shards, { range: IN_RANGE, values }, () =>
+          reader.apply(client, buckets, range),
+        );
+      } else await reader.apply(client, buckets, range);
+      await movePosition(client, reader.name, position, range.next);
+      if (range.next !== now) for (const bucket of buckets) behind.add(bucket);
     }
-    return isComplete;
+    return behind.size === 0;
   }
 
   /** After a restore from a dump: reads all steps of the buckets again. */
-  async #startAnew(client: PoolClient, { buckets, seen, now }: Position): Promise<void> {
+  async #startAnew(client: PoolClient, position: Position): Promise<void> {
     const { reader, log } = this.#options;
+    const { buckets, seen, now } = position;
     const facts = { reader: reader.name, buckets: buckets.length, seenUntil: String(seen.end) };
     log.warn(facts, "positions of followers are of another PostgreSQL server; all steps are read again");
     await client.query({ text: "SET LOCAL statement_timeout = 0" });
     const patient = patientClient(client);
     await forgetTransactions(patient, buckets, now.end);
     await reader.clear(patient, buckets);
-    await reader.apply(patient, buckets, { from: 0n, until: now.end, late: [], next: now });
-    await movePosition(client, reader.name, buckets, now);
+    await reader.apply(patient, buckets, { from: 0n, until: now.end, late: [], running: [], next: now });
+    await movePosition(client, reader.name, position, now);
   }
 }
 

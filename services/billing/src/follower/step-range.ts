@@ -18,8 +18,10 @@ export interface StepRange {
   readonly from: bigint;
   /** ... and before this one, */
   readonly until: bigint;
-  /** and steps of these earlier ones, if they are visible by now. */
+  /** and steps of these earlier ones, if they are visible by now, */
   readonly late: readonly bigint[];
+  /** but none of these. A worker of a distributed ledger can show a step that was committed after its snapshot. */
+  readonly running: readonly bigint[];
   /** Position after the range. */
   readonly next: Snapshot;
 }
@@ -44,9 +46,10 @@ export function snapshotText({ start, end, running }: Snapshot): string {
  */
 export function rangeAfter(seen: Snapshot, now: Snapshot, first: bigint | undefined): StepRange {
   const { end: from, running: late } = seen;
-  const slice = (first ?? from) + MOST_TRANSACTIONS;
-  if (slice > now.start) return { from, until: now.end, late, next: now };
-  return { from, until: slice, late, next: { start: slice, end: slice, running: [] } };
+  const { running } = now;
+  const slice = (first ?? now.end) + MOST_TRANSACTIONS;
+  if (slice > now.start) return { from, until: now.end, late, running, next: now };
+  return { from, until: slice, late, running, next: { start: slice, end: slice, running: [] } };
 }
 
 /**

@@ -1,7 +1,8 @@
-// A database with billing's migrations applied, cloned from one template per run.
+// A database with billing's migrations applied, cloned from one template per run. In `npm run test:distributed` Citus has distributed it.
 import { join } from "node:path";
 import { connectPostgres, createLogger, migrate } from "@gr/runtime";
-import { type TestDatabase, testDatabase } from "@gr/testing";
+import { isDistributedRun, type TestDatabase, testDatabase } from "@gr/testing";
+import { distributeLedger } from "../shards/distribute-store.ts";
 
 export const billingSchema = {
   name: "billing",
@@ -17,6 +18,7 @@ export function migratedDatabase(): Promise<TestDatabase> {
       log: createLogger("silent", "test"),
     });
     await migrate(pool, billingSchema);
+    if (isDistributedRun()) await distributeLedger(pool);
     await pool.end();
   });
 }

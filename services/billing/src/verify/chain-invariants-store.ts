@@ -49,8 +49,9 @@ const IS_VALID = `d.account_id = s.account_id AND d.budget = x.budget AND d.seq 
 const LIFETIME_AGO = "$3::bigint - 86400000";
 
 /** Steps that a reader of the follower has applied, of the alias s. */
-const applied = (reader: string) => `EXISTS (SELECT FROM step_cursor c
-    WHERE c.bucket = s.bucket AND c.reader = '${reader}' AND pg_visible_in_snapshot(s.tx::text::xid8, c.seen))`;
+const applied = (reader: string) => `EXISTS (SELECT FROM (
+    SELECT bucket, reader, 0 AS node, seen FROM step_cursor UNION ALL SELECT bucket, reader, node, seen FROM node_cursor) c
+    WHERE c.bucket = s.bucket AND c.reader = '${reader}' AND c.node = s.tx >> 48 AND pg_visible_in_snapshot(s.tx::text::xid8, c.seen))`;
 const DAY = "(to_timestamp(s.at / 1000) AT TIME ZONE 'UTC')::date";
 
 /** Each returns account and number of the steps that break the guarantee; a number can be null. */
