@@ -43,7 +43,7 @@ export class FollowerTables {
   }
 
   peek(session: Session): object[] {
-    return [{ buckets: BUCKETS, seen: this.#seen, now: session.snapshot.text }];
+    return [{ buckets: BUCKETS, node: 0, seen: this.#seen, now: session.snapshot.text }];
   }
 
   /** @returns nothing if another session has the cursor */
@@ -57,8 +57,9 @@ export class FollowerTables {
     return this.peek(session);
   }
 
-  first(session: Session, [, from]: readonly unknown[]): object[] {
-    const txs = this.#visible(session).flatMap(({ tx }) => (tx >= (from as bigint) ? [tx] : []));
+  first(session: Session, [, from, until]: readonly unknown[]): object[] {
+    const [first, end] = [from as bigint, until as bigint];
+    const txs = this.#visible(session).flatMap(({ tx }) => (tx >= first && tx < end ? [tx] : []));
     return [{ first: txs.length === 0 ? null : txs.reduce((one, other) => smaller(one, other)) }];
   }
 
@@ -74,10 +75,10 @@ export class FollowerTables {
   }
 
   /** Applies the steps of a range to the list. @returns their transactions */
-  apply(session: Session, [, from, until, late]: readonly unknown[]): bigint[] {
+  apply(session: Session, [, from, until, late, running]: readonly unknown[]): bigint[] {
     const [first, end, earlier] = [from as bigint, until as bigint, late as bigint[]];
     const inserts = this.#visible(session).filter(
-      ({ tx }) => (tx >= first && tx < end) || earlier.includes(tx),
+      ({ tx }) => ((tx >= first && tx < end) || earlier.includes(tx)) && !(running as bigint[]).includes(tx),
     );
     session.write(() => this.#apply(inserts.flatMap(({ steps }) => steps)));
     return inserts.map(({ tx }) => tx);

@@ -58,7 +58,8 @@ export class RealTables {
   async play(entry: JournalEntry): Promise<void> {
     const { sent, answer, tx, txs } = entry;
     const { name, text } = sent;
-    const values = txs === undefined ? this.#valuesOf(entry) : [sent.values[0], 0n, 0n, this.#realTxs(txs)];
+    const values =
+      txs === undefined ? this.#valuesOf(entry) : [sent.values[0], 0n, 0n, this.#realTxs(txs), []];
     const answered = await this.#pool
       .query({ text, values, ...(name === undefined ? {} : { name }) })
       .then(({ rows }) => ({ rows: rows as object[] }), errorOf);

@@ -176,6 +176,7 @@ const UNNAMED: readonly (readonly [part: string, answer: Answer])[] = [
       return [{ contentType: answer.content_type, body: answer.body }];
     },
   ],
+  ["FROM pg_class WHERE oid = 'step'::regclass", () => [{ schema: "billing", hasCitus: false }]],
   ["FROM step_cursor WHERE reader = $1 GROUP BY", (session) => session.database.followers.peek(session)],
   ["FOR UPDATE SKIP LOCKED) own", (session) => session.database.followers.lock(session)],
   ["SELECT min(s.tx) AS first", (session, values) => session.database.followers.first(session, values)],

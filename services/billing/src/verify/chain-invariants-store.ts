@@ -52,6 +52,10 @@ const LIFETIME_AGO = "$3::bigint - 86400000";
 const applied = (reader: string) => `EXISTS (SELECT FROM (
     SELECT bucket, reader, 0 AS node, seen FROM step_cursor UNION ALL SELECT bucket, reader, node, seen FROM node_cursor) c
     WHERE c.bucket = s.bucket AND c.reader = '${reader}' AND c.node = s.tx >> 48 AND pg_visible_in_snapshot(s.tx::text::xid8, c.seen))`;
+/** A reader has not applied all steps up to the seal of the account: it is a day behind, or a clock was set to the past. */
+const isBehindSeal = (reader: string, account: string) => `EXISTS (
+    SELECT FROM ${BASE} z JOIN step s ON s.bucket = z.bucket AND s.account_id = z.account_id AND s.seq = z.last_seq
+     WHERE z.account_id = ${account} AND NOT ${applied(reader)})`;
 const DAY = "(to_timestamp(s.at / 1000) AT TIME ZONE 'UTC')::date";
 
 /** Each returns account and number of the steps that break the guarantee; a number can be null. */
@@ -166,7 +170,7 @@ const CHECKS: Readonly<Record<string, string>> = {
         FROM (SELECT account_id, id, seq FROM ${STEP} s WHERE kind = 14 AND ${applied("sums")}
               UNION ALL SELECT account_id, id, seq FROM ${BASE_BUDGET} b) s GROUP BY 1, 2) f
     FULL JOIN (SELECT account_id, budget_id, budget FROM budget_number WHERE ${OWN}) n USING (account_id, budget_id)
-    WHERE f.budget IS DISTINCT FROM n.budget`,
+    WHERE f.budget IS DISTINCT FROM n.budget AND NOT ${isBehindSeal("sums", "coalesce(f.account_id, n.account_id)")}`,
   "usage by day is the sum of its charges": `SELECT account_id, NULL::bigint AS seq FROM (
       SELECT s.account_id, ${DAY} AS day, n.budget_id, p.model, s.billed_by AS provider, count(*) AS requests, sum(s.charge) AS charge,
              sum(s.cost) AS cost
@@ -192,7 +196,8 @@ const CHECKS: Readonly<Record<string, string>> = {
         FROM ${HOLD_STEP} s WHERE kind IN (2, 3, 4, 5, 6, 7, 9) AND ${applied("holds")}
        GROUP BY 1, 2 HAVING NOT bool_or(kind IN (5, 6, 7))) e
     FULL JOIN (SELECT * FROM open_hold WHERE ${OWN}) o USING (account_id, place_seq)
-    WHERE (o.deadline_at, o.leased_until) IS DISTINCT FROM (e.deadline_at, e.leased_until)`,
+    WHERE (o.deadline_at, o.leased_until) IS DISTINCT FROM (e.deadline_at, e.leased_until)
+      AND NOT ${isBehindSeal("holds", "coalesce(e.account_id, o.account_id)")}`,
   ...SEAL_CHECKS,
   ...earlierChecks(STEP),
 };
