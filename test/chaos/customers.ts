@@ -28,7 +28,7 @@ export async function openAccount(dataDir: string, credits: Credits): Promise<st
 export async function mintKey(
   dataDir: string,
   accountId: string,
-  limits: { cap?: Credits; expiresAt?: number } = {},
+  limits: { cap?: Credits; expiresAt?: number; savesTexts?: true } = {},
 ): Promise<CustomerKey> {
   const { key, secret } = await (await keysOf(dataDir)).mintKey({
     accountId,
@@ -36,6 +36,7 @@ export async function mintKey(
     kind: KeyKind.NORMAL,
     ...(limits.cap === undefined ? {} : { capCredits: limits.cap, period: SpendPeriod.LIFETIME }),
     ...(limits.expiresAt === undefined ? {} : { expiresAt: BigInt(limits.expiresAt) }),
+    ...(limits.savesTexts && { savesTexts: true }),
   });
   return { accountId, keyId: key?.keyId ?? "", secret };
 }

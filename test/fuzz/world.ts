@@ -32,6 +32,9 @@ export class World {
   /** By secret: the time at which the answer to its deletion had arrived. */
   readonly #deletedAt = new Map<string, number>();
   readonly #generations: string[] = [];
+  /** Requests whose prompts and answers are saved. */
+  readonly #texts: string[] = [];
+  readonly #budgets: string[] = [];
   readonly #files: string[] = [];
   readonly #videos: string[] = [];
   /** Most jobs fail on purpose; only these have content. */
@@ -48,7 +51,7 @@ export class World {
     };
     const [rich, broke, strange] = [await account(PLENTY), await account(1n), await account(PLENTY)];
     const secrets = world.#secrets;
-    secrets.set("rich", (await mintKey(dataDir, rich)).secret);
+    secrets.set("rich", (await mintKey(dataDir, rich, { savesTexts: true })).secret);
     secrets.set("capped", (await mintKey(dataDir, rich, { cap: creditsOf("0.02") })).secret);
     secrets.set("poor", (await mintKey(dataDir, rich, { cap: 0n })).secret);
     secrets.set("broke", (await mintKey(dataDir, broke)).secret);
@@ -107,7 +110,9 @@ export class World {
   /** Values that exist, for a path. */
   #ownOf(path: string): readonly string[] {
     if (path.startsWith("/media")) return this.#files;
+    if (path.endsWith("/text")) return this.#texts;
     if (path.startsWith("/v1/generations")) return this.#generations;
+    if (path.startsWith("/v1/budgets")) return this.#budgets;
     if (path.endsWith("/content") && this.#finishedVideos.length > 0) return this.#finishedVideos;
     if (path.startsWith("/v1/compat/videos")) return this.#videos;
     if (path.includes("/webhooks/receivers")) return ["account", ...this.#minted.map(({ id }) => id)];
@@ -120,7 +125,9 @@ export class World {
   learn(name: string, sent: { path: string; authorization: string | undefined }, answer: LearntFrom): void {
     const { status, text, requestId } = answer;
     if (status < 200 || status > 299) return;
-    if (name === "post /v1/api-keys" && sent.authorization === `Bearer ${this.#secrets.get("manager")}`) {
+    const ofManager = sent.authorization === `Bearer ${this.#secrets.get("manager")}`;
+    if (name === "post /v1/budgets" && ofManager) keep(this.#budgets, JSON.parse(text).id);
+    if (name === "post /v1/api-keys" && ofManager) {
       const { id, key } = JSON.parse(text) as { id: string; key: string };
       keep(this.#minted, { id, secret: key });
     }
@@ -128,6 +135,7 @@ export class World {
     for (const [, file = ""] of text.matchAll(/\/media\/([^"\\]+)/g)) keep(this.#files, file);
     const ofRich = sent.authorization === `Bearer ${this.#secrets.get("rich")}`;
     if (ofRich && /^post \/v1\/compat\/(images|videos)/.test(name)) keep(this.#generations, requestId);
+    if (ofRich && /^post \/v1\/compat\/(chat|responses)/.test(name)) keep(this.#texts, requestId);
     if (ofRich && name === "post /v1/compat/videos") keep(this.#videos, requestId);
     if (ofRich && /^get \/v1\/compat\/videos(\/\{id\})?$/.test(name)) {
       const answer = JSON.parse(text) as { data?: readonly Job[] } & Job;
