@@ -412,7 +412,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "(late >= 0 || lost.hasSeveralBills !== true)",
     replace: "(late >= 0 || lost !== undefined)",
     what: "the first bill of several jobs counts as all of them",
-    caught: { histories: 1_000 },
+    caught: { histories: 5_000 },
   },
   {
     file: SEARCH,

@@ -155,7 +155,10 @@ function missingOf(billed: readonly Job[], booked: bigint): Job | undefined {
   return undefined;
 }
 
-/** Checks that the search for the bill of a delivered answer had its promised time, and that no found cost exceeds the booked one. */
+/**
+ * Checks that the search for the bill of a delivered answer had its promised time, and that no found cost exceeds the booked one. A router
+ * that paused has no such time.
+ */
 function wasMetered(
   surroundings: Surroundings,
   request: Request,
@@ -163,12 +166,12 @@ function wasMetered(
   { provider, booked }: AuditedAttempt,
   { askable, hold, what }: { readonly askable: boolean; readonly hold: AuditedHold; readonly what: string },
 ): boolean {
-  const { partsAt, silenced, n } = request;
+  const { partsAt, silenced, paused, n } = request;
   const deliveredAt = partsAt.get(provider) ?? request.deliveredAt;
   const all = Array.from({ length: n }, (_, index) => metered(request, index + 1));
   if (deliveredAt === undefined || !all.includes(booked)) return false;
   const [first] = billed;
-  if (silenced || first === undefined || !askable) return true;
+  if (silenced || paused || first === undefined || !askable) return true;
   if (first.visibleAt <= deliveredAt + BILL_LOOKED_FOR_MS) return false;
   surroundings.world.count("bills that came after the answer was metered");
   let found = 0n;

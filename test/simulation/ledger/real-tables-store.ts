@@ -113,6 +113,8 @@ const asTheyAre = (rows: readonly object[]): readonly object[] => rows;
 
 function sorted(rows: readonly object[]): readonly object[] {
   const textOf = (row: object) =>
-    JSON.stringify(row, (_, value: unknown) => (typeof value === "bigint" ? `${value}` : value));
+    JSON.stringify(Object.entries(row).sort(), (_, value: unknown) =>
+      typeof value === "bigint" ? `${value}` : value,
+    );
   return rows.toSorted((one, other) => (textOf(one) < textOf(other) ? -1 : 1));
 }
