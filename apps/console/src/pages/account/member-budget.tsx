@@ -48,7 +48,7 @@ export function MemberBudget({ member, budget }: MemberBudgetProps) {
           variant="default"
           size="compact-sm"
           onClick={open}
-          aria-label={`${budget === undefined ? "Set" : "Change"} the budget of ${member.email}`}
+          aria-label={`${budget === undefined ? "Set" : "Change"} budget of ${member.email}`}
         >
           {budget === undefined ? "Set budget" : "Change budget"}
         </Button>

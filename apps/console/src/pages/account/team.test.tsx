@@ -58,7 +58,7 @@ test("a budget of a member is set, shown with the remaining part, and raised", a
       return budgets[0];
     });
   openApp(`/accounts/${ACCOUNT}/team`);
-  fireEvent.click(await screen.findByRole("button", { name: "Set the budget of jonas@example.com" }));
+  fireEvent.click(await screen.findByRole("button", { name: "Set budget of jonas@example.com" }));
   const first = within(await screen.findByRole("dialog", { name: "Budget of jonas" }));
   fireEvent.change(first.getByLabelText("Spend limit, USD"), { target: { value: "five" } });
   fireEvent.click(first.getByRole("button", { name: "Save" }));
@@ -67,7 +67,7 @@ test("a budget of a member is set, shown with the remaining part, and raised", a
   fireEvent.click(first.getByRole("button", { name: "Save" }));
   await screen.findByText(/of \$5\.00 each month/);
   screen.getByText(/\$1\.00 left/);
-  fireEvent.click(await screen.findByRole("button", { name: "Change the budget of jonas@example.com" }));
+  fireEvent.click(await screen.findByRole("button", { name: "Change budget of jonas@example.com" }));
   const second = within(await screen.findByRole("dialog", { name: "Budget of jonas" }));
   fireEvent.change(second.getByLabelText("Spend limit, USD"), { target: { value: "9.5" } });
   fireEvent.click(second.getByRole("button", { name: "Save" }));
