@@ -13,7 +13,15 @@ from router_client.api.catalog import (
     get_v1_models,
     get_v1_models_path,
 )
-from router_client.api.keys import delete_v1_api_keys_id, get_v1_api_keys, post_v1_api_keys, post_v1_auth_test
+from router_client.api.keys import (
+    delete_v1_api_keys_id,
+    get_v1_api_keys,
+    get_v1_budgets,
+    patch_v1_budgets_id,
+    post_v1_api_keys,
+    post_v1_auth_test,
+    post_v1_budgets,
+)
 from router_client.api.media_generation import (
     delete_v1_account_webhooks_receivers_id,
     delete_v1_compat_videos_id,
@@ -27,6 +35,7 @@ from router_client.api.media_generation import (
     get_v1_compat_videos_id_content,
     get_v1_generations,
     get_v1_generations_id,
+    get_v1_generations_id_text,
     get_v1_webhooks_deliveries,
     post_v1_account_webhooks_deliveries_id_redeliver,
     post_v1_account_webhooks_receivers,
@@ -124,7 +133,19 @@ found = call(get_v1_models_path, "sandbox/image", who=stranger)
 chats = call(get_v1_compat_models, who=stranger)
 call(get_v1_compat_models_path, "sandbox/chat", who=stranger)
 
-minted = call(post_v1_api_keys, who=manager, body=models.PostV1ApiKeysBody(name="generated"))
+budget = call(post_v1_budgets, who=manager, body=models.PostV1BudgetsBody.from_dict({"name": "many keys", "spend_limit": 5}))
+call(get_v1_budgets, who=manager)
+call(patch_v1_budgets_id, budget.id, who=manager, body=models.PatchV1BudgetsIdBody.from_dict({"spend_limit": 6}))
+saving = {"name": "generated", "saves_texts": True, "budget_id": budget.id}
+minted = call(post_v1_api_keys, who=manager, body=models.PostV1ApiKeysBody.from_dict(saving))
+saver = AuthenticatedClient(base_url=URL, token=minted.key, raise_on_unexpected_status=True, timeout=120)
+post_v1_compat_chat_completions.sync(client=saver, body=body("", "PostV1CompatChatCompletions", CHAT))
+# Prompts and answers are saved after the answer.
+saved = []
+while not saved or get_v1_generations_id_text.sync_detailed(saved[0].id, client=saver).status_code != 200:
+    time.sleep(0.2)
+    saved = get_v1_generations.sync(client=saver, limit=1).data
+call(get_v1_generations_id_text, saved[0].id, who=saver)
 keys = call(get_v1_api_keys, who=manager)
 call(delete_v1_api_keys_id, minted.id, who=manager)
 call(post_v1_auth_test)

@@ -43,7 +43,10 @@ const DEFINITIONS = `definition AS (
                      FROM (SELECT account_id, seq, detail::jsonb -> 'definition' AS d FROM ${STEP} r WHERE kind = 14) defined
                    UNION ALL SELECT account_id, seq, id::text, parent::text, level, "limit", period FROM ${BASE_BUDGET} b) raw
            WINDOW each AS (PARTITION BY account_id, budget_id)) firsts)`;
-const IS_VALID = `d.account_id = s.account_id AND d.budget = x.budget AND d.seq < s.seq AND (d.until_seq IS NULL OR d.until_seq > s.seq)`;
+/** Rows with one budget each come first, so a definition is found by account and budget: an account can have 10,000 budgets. */
+const isValid = (step: string, level: string) =>
+  `d.account_id = ${step}.account_id AND d.budget = ${level}.budget AND d.seq < ${step}.seq AND (d.until_seq IS NULL OR d.until_seq > ${step}.seq)`;
+const IS_VALID = isValid("s", "x");
 
 /** Claims and answers that are older may be swept. */
 const LIFETIME_AGO = "$3::bigint - 86400000";
@@ -107,16 +110,21 @@ const CHECKS: Readonly<Record<string, string>> = {
     WHERE l.held <> coalesce(h.held, 0)`,
   "no balance is below zero by a hold": `SELECT account_id, seq FROM ${STEP} s
     WHERE kind IN (2, 3) AND credits > 0 AND credited - debited < held AND ${isAdmittedHere("s")}`,
-  "no limit is overrun at any level": `WITH ${DEFINITIONS} SELECT s.account_id, s.seq FROM ${STEP} s ${EACH_LEVEL} JOIN definition d
-      ON ${IS_VALID} WHERE s.kind IN (2, 3) AND s.credits > 0 AND x.used + x.budget_held > d.lim AND ${isAdmittedHere("s")}`,
-  "holds count in the budget of their place and in each one above it": `WITH ${DEFINITIONS} SELECT s.account_id, s.seq FROM ${STEP} s
-    CROSS JOIN LATERAL (VALUES (budget1, budget2), (budget2, budget3), (budget3, budget4), (budget4, NULL)) AS x (budget, above)
-    JOIN definition d ON ${IS_VALID}
+  "no limit is overrun at any level": `WITH ${DEFINITIONS}, grown AS MATERIALIZED (
+      SELECT s.account_id, s.seq, x.budget, x.used + x.budget_held AS total FROM ${STEP} s ${EACH_LEVEL}
+       WHERE s.kind IN (2, 3) AND s.credits > 0 AND x.budget IS NOT NULL AND ${isAdmittedHere("s")})
+    SELECT s.account_id, s.seq FROM grown s JOIN definition d ON ${isValid("s", "s")} WHERE s.total > d.lim`,
+  "holds count in the budget of their place and in each one above it": `WITH ${DEFINITIONS}, placed AS MATERIALIZED (
+      SELECT s.account_id, s.seq, x.budget, x.above FROM ${STEP} s
+       CROSS JOIN LATERAL (VALUES (budget1, budget2), (budget2, budget3), (budget3, budget4), (budget4, NULL)) AS x (budget, above)
+       WHERE s.kind = 2 AND x.budget IS NOT NULL AND ${isAdmittedHere("s")})
+    SELECT s.account_id, s.seq FROM placed s
+    JOIN definition d ON ${isValid("s", "s")}
     LEFT JOIN (SELECT DISTINCT account_id, budget_id, budget FROM definition) p
       ON p.account_id = s.account_id AND p.budget_id = d.parent_id
     LEFT JOIN (SELECT DISTINCT account_id, budget FROM definition WHERE level = 'member') m
-      ON m.account_id = s.account_id AND m.budget = x.above
-    WHERE s.kind = 2 AND p.budget IS DISTINCT FROM x.above AND ${isAdmittedHere("s")}
+      ON m.account_id = s.account_id AND m.budget = s.above
+    WHERE p.budget IS DISTINCT FROM s.above
       AND NOT (m.budget IS NOT NULL AND d.parent_id IS NULL AND d.budget_id = s.account_id::text)`,
   "the budget above a budget never changes": `WITH ${DEFINITIONS} SELECT account_id, seq FROM (
       SELECT account_id, seq, parent_id, lag(parent_id) OVER (PARTITION BY account_id, budget_id ORDER BY seq) AS parent0 FROM definition) x
