@@ -32,7 +32,7 @@ export class World {
   /** By secret: the time at which the answer to its deletion had arrived. */
   readonly #deletedAt = new Map<string, number>();
   readonly #generations: string[] = [];
-  /** Requests whose prompts and answers are saved. */
+  /** Requests with a saved prompt and answer. */
   readonly #texts: string[] = [];
   readonly #budgets: string[] = [];
   readonly #files: string[] = [];
