@@ -110,7 +110,7 @@ const priceText = ({ checked, models, providers }: Prices) =>
 const chatText = ({ micros }: Chat) =>
   `${COST}: ${costText(micros)}, with keys, limits, durable money and log on`;
 const testText = ({ quick, deep }: Tests) =>
-  `${plain(quick)} in \`npm test\`, ${plain(deep)} in \`npm run test:deep\`, all green`;
+  `${plain(quick)} in \`npm test\`, ${plain(deep)} in \`npm run test:deep\``;
 
 const COST = "One chat request, PostgreSQL included";
 
