@@ -67,6 +67,8 @@ export async function recordHistory(seed: number): Promise<StatementJournal> {
 }
 
 async function live(world: World, journal?: StatementJournal): Promise<void> {
+  // In the event loop's own turn, a tick would begin before the microtasks, and the first history of a thread would differ.
+  await undefined;
   const { random } = world;
   const boundary = random.pick(BOUNDARIES);
   const near = random.chance(0.7);
