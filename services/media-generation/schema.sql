@@ -39,6 +39,7 @@ CREATE TABLE generation (
   callback_url text /* address that receives the end of the job */,
   tokens jsonb,
   attempts json /* ended attempts, oldest first; null if an older version ended the row */,
+  files_removed_at timestamp with time zone /* when the files of a removed generation were deleted for the last time */,
   CONSTRAINT generation_charge_credits_check CHECK (charge_credits >= 0),
   CONSTRAINT generation_check CHECK ((state = ANY (ARRAY['running'::text, 'unknown'::text])) = (finished_at IS NULL)),
   CONSTRAINT generation_check1 CHECK ((charge_credits IS NULL) = (finished_at IS NULL) AND (cost_pico_usd IS NULL) = (finished_at IS NULL)),
@@ -117,6 +118,8 @@ CREATE INDEX generation_of_model ON generation USING btree (account_id, model, c
 CREATE INDEX generation_of_provider ON generation USING btree (account_id, provider, created_at, id);
 
 CREATE INDEX generation_open ON generation USING btree (due_at) WHERE booked_at IS NULL;
+
+CREATE INDEX generation_removed ON generation USING btree (deleted_at) WHERE deleted_at IS NOT NULL AND files_removed_at IS NULL AND json_array_length(outputs) > 0;
 
 CREATE INDEX generation_videos ON generation USING btree (account_id, key_id, created_at, id) WHERE kind = 'video'::text;
 

@@ -95,7 +95,7 @@ async function live(world: World, journal?: StatementJournal): Promise<void> {
   );
   const table = new GenerationTable(ledger);
   const requests: Request[] = [];
-  const surroundings: Surroundings = { world, ledger, upstreams, billing, requests, table, files: new Set() };
+  const surroundings: Surroundings = { world, ledger, upstreams, billing, requests, table, files: new Map() };
   const routers = several(world, 3, (name) => new Router(surroundings, `router ${name}`));
   const gateways = several(world, 3, (name) => new Gateway(surroundings, routers, `gateway ${name}`));
   const customers = new Customers(surroundings, requests, gateways, routers, spenders);

@@ -40,7 +40,7 @@ import { configuredOrigins, createProviders } from "./providers/create-providers
 import { createOutbound, type Outbound } from "./providers/outbound.ts";
 import { nameServerQueries } from "./providers/public-address.ts";
 import { mediaGenerationRest } from "./rest.ts";
-import { expireMedia } from "./retention/expire-media.ts";
+import { deleteRemovedAgain, expireMedia } from "./retention/expire-media.ts";
 import { createRetentionEvents } from "./retention/retention-events.ts";
 import { createRetentionStore } from "./retention/retention-store.ts";
 import { mediaGenerationRpc } from "./rpc.ts";
@@ -56,7 +56,7 @@ const NAME = "media-generation";
 const schema = { name: "media_generation", migrations: join(import.meta.dirname, "../migrations") };
 /** Silence after which a download from a client's URL ends and releases its place, in milliseconds. */
 const DOWNLOAD_SILENCE_MS = 3_000;
-/** Pause between two sweeps of crashed uploads and of expired media, in milliseconds. */
+/** Pause between two sweeps of crashed uploads, and of expired and removed media, in milliseconds. */
 const SWEEP_EVERY_MS = 15 * 60_000;
 /** Number of attempts to renew a lease before it expires. */
 const RENEWALS_PER_LEASE = 3;
@@ -177,7 +177,10 @@ export function defineMediaGeneration(providersOf: typeof createProviders): Modu
           ...{ retention, retentionDays: days, losses: requests.losses },
         });
         const removal = { retention, storage, clock, days, events: createRetentionEvents(log, metrics) };
-        const expire = (stopping: AbortSignal) => expireMedia(removal, stopping);
+        const expire = async (stopping: AbortSignal) => {
+          await expireMedia(removal, stopping);
+          await deleteRemovedAgain(removal, stopping);
+        };
         const { sender } = webhooks;
         const nameKinds = () =>
           startNamingKinds({

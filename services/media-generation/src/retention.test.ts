@@ -7,7 +7,7 @@ import { createRemoteTransport, createServiceClient, systemClock } from "@gr/run
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
 import { ManualClock, until } from "@gr/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { expireMedia } from "./retention/expire-media.ts";
+import { deleteRemovedAgain, expireMedia } from "./retention/expire-media.ts";
 import { createRetentionStore, type Days } from "./retention/retention-store.ts";
 import { createFolderStorage } from "./storage/folder-storage.ts";
 import type { MediaStorage } from "./storage/media-storage.ts";
@@ -40,11 +40,12 @@ beforeEach(async () => {
   for (const name of await media.files()) await storage.delete(name);
 });
 
-const round = (days: Days, files: Pick<MediaStorage, "delete"> = storage) => {
+const deps = (days: Days, files: Pick<MediaStorage, "delete">) => {
   const events = { expired: () => undefined, notRemoved: (id: string) => notRemoved.push(id) };
-  const retention = createRetentionStore(media.db);
-  return expireMedia({ retention, storage: files, clock, days, events }, new AbortController().signal);
+  return { retention: createRetentionStore(media.db), storage: files, clock, days, events };
 };
+const round = (days: Days, files: Pick<MediaStorage, "delete"> = storage) =>
+  expireMedia(deps(days, files), new AbortController().signal);
 const rpc = () => {
   const transport = createRemoteTransport(media.rpcUrl(), INTERNAL_AUTH_SECRET, systemClock);
   return createServiceClient(MediaGenerationService, "media-generation", transport);
@@ -121,6 +122,37 @@ describe("media that have been kept as long as they were to be", () => {
     const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
     expect(plan).toContain("generation_kept");
     expect(plan).not.toContain("Seq Scan on generation");
+  });
+});
+
+describe("files that a client has had removed", () => {
+  const roundOfRemoved = (files: Pick<MediaStorage, "delete"> = storage) =>
+    deleteRemovedAgain(deps(0, files), new AbortController().signal);
+
+  test("are deleted once more, a day later: a process that stood still may have written them again", async () => {
+    const { headers } = await media.generate(fox);
+    const [name = ""] = await media.outputs();
+    await fetch(`${media.url()}/v1/generations/${idOf(headers)}`, { method: "DELETE" });
+    expect(await media.files()).toEqual([]);
+    await storage.put(name, Buffer.from("late"));
+    clock.advance(DAY_MS - 60_000);
+    await roundOfRemoved();
+    expect(await media.files()).toEqual([name]);
+    clock.advance(120_000);
+    await roundOfRemoved({ delete: () => Promise.reject(new Error("not now")) });
+    expect([notRemoved, await media.files()]).toEqual([[idOf(headers)], [name]]);
+    await roundOfRemoved();
+    expect(await media.files()).toEqual([]);
+    const deleted: string[] = [];
+    await roundOfRemoved({ delete: async (file) => void deleted.push(file) });
+    expect(deleted).toEqual([]);
+  });
+
+  test("stay as they are where nobody has removed them", async () => {
+    await media.generate(fox);
+    clock.advance(2 * DAY_MS);
+    await roundOfRemoved();
+    expect(await media.outputs()).toHaveLength(1);
   });
 });
 

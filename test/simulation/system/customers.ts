@@ -178,6 +178,7 @@ export class Customers {
   async #remove(request: Request): Promise<void> {
     const world = this.#world;
     if (world.tracing) world.note(`client: removes ${request.hold}`);
+    if (request.removed === undefined) request.removalAskedAt = world.now;
     const removed = await this.#askRouter<Removed>((router, caller) => router.remove(request, caller));
     if (removed === undefined) return;
     if (removed === "refused") world.count("media: removals refused");
@@ -226,6 +227,7 @@ export class Customers {
       handed: new Map(),
       wasShownFree: false,
       removed: undefined,
+      removalAskedAt: 0,
       silenced: false,
       turnedAway: false,
       carried: 0n,

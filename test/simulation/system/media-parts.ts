@@ -15,8 +15,8 @@ import { POLL_PAUSE_MS } from "../world/timing.ts";
 import type { Surroundings } from "./surroundings.ts";
 import type { Piece, Upstream, UpstreamReply } from "./upstream.ts";
 
-/** Hosted files, which survive everything. */
-export type Files = Set<string>;
+/** Hosted files, which survive everything, with the life that wrote each, and when. */
+export type Files = Map<string, { readonly by: Life; readonly at: number }>;
 
 export function catalogOf(): Pick<CatalogCopy, "find"> {
   return { find: () => undefined };
@@ -42,7 +42,7 @@ export function storageOf(life: Life, files: Files): MediaStorage {
         world.count("files that could not be stored");
         throw new StorageError("the disk is full");
       }
-      await change(() => files.add(name));
+      await change(() => files.set(name, { by: life, at: world.now }));
     },
     delete: (name) => change(() => files.delete(name)),
     size: async () => undefined,

@@ -62,6 +62,8 @@ export interface Request {
   wasShownFree: boolean;
   /** First answer to a removal: the files are removed, or the request is released and its files follow. */
   removed: "ended" | "running" | undefined;
+  /** True time of the last call for the first removal. */
+  removalAskedAt: number;
   /** A look-up had no answer, so the cost is metered or stays unknown. */
   silenced: boolean;
   /** Text with a further route: the latest attempt certainly cost nothing, or continues there. */

@@ -1,15 +1,17 @@
-// ExpireMedia deletes the files of generations after their retention period. The row is marked after the deletion.
-// After a crash in between, the next round deletes them again, which has no further effect.
+// Retention deletes the files of generations after their period, and once more those that a client removed. The row is marked after the
+// deletion. After a crash in between, the next round deletes them again, which has no further effect.
 import type { Clock } from "@gr/runtime";
 import { deleteMedia } from "../storage/delete-media.ts";
 import type { MediaStorage } from "../storage/media-storage.ts";
 import type { RetentionEvents } from "./retention-events.ts";
-import type { Days, RetentionStore } from "./retention-store.ts";
+import type { Days, Expired, RetentionStore } from "./retention-store.ts";
 
 const AT_ONCE = 100;
+/** No generation takes this long, so no process writes its files afterwards, also if it stood still in between. */
+const WRITTEN_FOR_MS = 86_400_000;
 
 export interface ExpireDeps {
-  readonly retention: Pick<RetentionStore, "findExpired" | "markExpired">;
+  readonly retention: Pick<RetentionStore, "findExpired" | "markExpired" | "findRemoved" | "markRemoved">;
   readonly storage: Pick<MediaStorage, "delete">;
   readonly events: RetentionEvents;
   readonly clock: Clock;
@@ -18,12 +20,41 @@ export interface ExpireDeps {
 }
 
 /** Runs one round over all expired media. Several processes may run it at once. */
-export async function expireMedia(
-  { retention, storage, events, clock, days }: ExpireDeps,
+export async function expireMedia(deps: ExpireDeps, stopping: AbortSignal): Promise<void> {
+  const { retention, events, clock, days } = deps;
+  await deleteFound(deps, stopping, {
+    find: () => retention.findExpired(days, clock.now(), AT_ONCE),
+    mark: async (ids) => {
+      await retention.markExpired(ids, clock.now());
+      if (ids.length > 0) events.expired(ids.length);
+    },
+  });
+}
+
+/**
+ * Deletes the files of removed generations again, a day after the removal. A process that stood still while another one finished the
+ * generation may have written them in between, and died before it deleted them.
+ */
+export async function deleteRemovedAgain(deps: ExpireDeps, stopping: AbortSignal): Promise<void> {
+  const { retention, clock } = deps;
+  await deleteFound(deps, stopping, {
+    find: () => retention.findRemoved(clock.now() - WRITTEN_FOR_MS, AT_ONCE),
+    mark: (ids) => retention.markRemoved(ids, clock.now()),
+  });
+}
+
+interface Marked {
+  readonly find: () => Promise<Expired[]>;
+  readonly mark: (ids: readonly string[]) => Promise<void>;
+}
+
+async function deleteFound(
+  { storage, events }: Pick<ExpireDeps, "storage" | "events">,
   stopping: AbortSignal,
+  { find, mark }: Marked,
 ): Promise<void> {
   while (!stopping.aborted) {
-    const found = await retention.findExpired(days, clock.now(), AT_ONCE);
+    const found = await find();
     const removals = found.map(async ({ id, outputs }) => {
       try {
         await deleteMedia(storage, outputs);
@@ -34,8 +65,7 @@ export async function expireMedia(
       }
     });
     const gone = (await Promise.all(removals)).filter((id) => id !== undefined);
-    await retention.markExpired(gone, clock.now());
-    if (gone.length > 0) events.expired(gone.length);
+    await mark(gone);
     // The next round finds files again that could not be deleted.
     if (found.length < AT_ONCE || gone.length < found.length) return;
   }

@@ -20,6 +20,6 @@ export function createRetentionEvents(log: Logger, metrics: Registry): Retention
       log.info({ generations }, "files that had been kept long enough were removed");
     },
     notRemoved: (requestId, error) =>
-      log.error({ requestId, err: error }, "files that had been kept long enough could not be removed"),
+      log.error({ requestId, err: error }, "files of expired or removed generations could not be deleted"),
   };
 }

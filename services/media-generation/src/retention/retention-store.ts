@@ -25,6 +25,13 @@ export interface RetentionStore {
   findExpired(byDefault: Days, now: number, limit: number): Promise<Expired[]>;
   /** Records that the files of these generations were deleted. */
   markExpired(ids: readonly string[], now: number): Promise<void>;
+  /**
+   * Returns generations that their clients removed, longest ago first, and that are not yet marked as deleted for the last time.
+   * @param before Unix milliseconds
+   */
+  findRemoved(before: number, limit: number): Promise<Expired[]>;
+  /** Records that the files of these generations were deleted for the last time. */
+  markRemoved(ids: readonly string[], now: number): Promise<void>;
 }
 
 /** The condition of the index generation_kept. */
@@ -78,6 +85,22 @@ export function createRetentionStore(pool: Pool): RetentionStore {
         "UPDATE generation SET expired_at = $2 WHERE id = ANY($1) AND expired_at IS NULL AND deleted_at IS NULL",
         [ids, new Date(now)],
       );
+    },
+    // In the words of the index generation_removed.
+    findRemoved: async (before, limit) => {
+      const { rows } = await pool.query<Expired>(
+        `SELECT id, outputs FROM generation
+         WHERE deleted_at IS NOT NULL AND files_removed_at IS NULL AND json_array_length(outputs) > 0 AND deleted_at < $1
+         ORDER BY deleted_at LIMIT $2`,
+        [new Date(before), limit],
+      );
+      return rows;
+    },
+    markRemoved: async (ids, now) => {
+      await pool.query("UPDATE generation SET files_removed_at = $2 WHERE id = ANY($1)", [
+        ids,
+        new Date(now),
+      ]);
     },
   };
 }
