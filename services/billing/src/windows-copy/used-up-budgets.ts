@@ -34,7 +34,8 @@ interface Copies {
 
 export class UsedUpBudgets implements KnownCopies {
   readonly #options: UsedUpBudgetsOptions;
-  readonly #accounts = new LRUCache<Id, Copies>({ max: MOST_ACCOUNTS });
+  // With `max` it would allocate all places at once.
+  readonly #accounts = new LRUCache<Id, Copies>({ maxSize: MOST_ACCOUNTS, sizeCalculation: () => 1 });
 
   constructor(options: UsedUpBudgetsOptions) {
     this.#options = options;
