@@ -10,6 +10,8 @@ import { type Router, startRouter, topologiesByDepth } from "./topology.ts";
 
 const LOGGED = /^\{.*"the catalogue changed"\}$/gm;
 const PATIENCE = { timeoutMs: 60_000 };
+/** The tests ask again and again until a change has arrived. */
+const NO_RATE_LIMITS = { RATE_LIMIT_ANONYMOUS_PER_SECOND: "0", RATE_LIMIT_TEXT_PER_SECOND: "0" };
 
 const row = (id: string, prompt = "0.0000005") => ({
   id,
@@ -52,7 +54,7 @@ describe.each(topologiesByDepth)("catalog sync (%s)", (topology) => {
   beforeAll(async () => {
     listed = undefined;
     const { port } = upstream.address() as AddressInfo;
-    const env = { TEXT_UPSTREAM_BASE_URL: `http://127.0.0.1:${port}/v1`, LOG_LEVEL: "info" };
+    const env = { TEXT_UPSTREAM_BASE_URL: `http://127.0.0.1:${port}/v1`, LOG_LEVEL: "info", ...NO_RATE_LIMITS };
     router = await startRouter(topology, { sharedPostgres: true, env });
   });
   afterAll(async () => {
