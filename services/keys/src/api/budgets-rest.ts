@@ -10,11 +10,10 @@ import { type Budget, BudgetState, type PutBudgetRequestSchema } from "@gr/proto
 import { type FairGate, LONGEST_PAGE, loopTurns, pageFields, type RestRoute, restRoute } from "@gr/runtime";
 import { z } from "zod";
 import type { KeyDeps } from "../operations/key-deps.ts";
-import { spendPeriodOf } from "../operations/spender.ts";
+import { periodOf, spendPeriodOf } from "../operations/spender.ts";
 import { isoTime } from "../records/key.ts";
 import { expiryField } from "./expiry.ts";
 import { budgetField, nameField, periodField, spendLimitField } from "./key-fields.ts";
-import { periodOf } from "./key-messages.ts";
 
 const PATH = "/v1/budgets";
 
