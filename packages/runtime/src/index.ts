@@ -35,6 +35,7 @@ export {
   routeNotFound,
   withoutEndSlash,
 } from "./http/http-app.ts";
+export { idempotencyKeyOf } from "./http/idempotency-key.ts";
 export { admitStranger, type ConnectionLimits, trustConnection } from "./http/open-connections.ts";
 export { LONGEST_PAGE, type Page, pageFields, pageOf, wholeNumber } from "./http/page-fields.ts";
 export { countHeader } from "./http/refuse-ambiguous.ts";

@@ -140,7 +140,7 @@ describe("a revision", () => {
       await expect(minting).rejects.toThrow();
     });
     await world.settle();
-    expect(sent).toMatchObject([
+    expect(sent.filter(({ name }) => name === "broken")).toMatchObject([
       { revision: 1n, active: true },
       { revision: 2n, active: false },
     ]);

@@ -38,7 +38,13 @@ export interface KeysUnderTest {
   /** Between the module and its database. */
   readonly proxy: CuttableProxy;
   /** Calls a REST path of the module as this principal. */
-  rest(method: string, path: string, as: Principal | null, body?: string | object): Promise<RestAnswer>;
+  rest(
+    method: string,
+    path: string,
+    as: Principal | null,
+    body?: string | object,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<RestAnswer>;
   /** Prometheus text of the process. */
   metrics(): Promise<string>;
   readyz(): Promise<{ status: number; body: unknown }>;
@@ -175,10 +181,12 @@ function restCaller(baseUrl: string, module: string, secret: string, clock: Cloc
     path: string,
     as: Principal | null,
     body?: string | object,
+    headers: Readonly<Record<string, string>> = {},
   ): Promise<RestAnswer> => {
     const response = await fetch(baseUrl + path, {
       method,
       headers: {
+        ...headers,
         [PRINCIPAL_HEADER]: signPrincipal(secret, module, as, clock),
         ...(body === undefined ? {} : { "content-type": "application/json" }),
       },
