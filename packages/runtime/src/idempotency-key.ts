@@ -1,4 +1,4 @@
-// IdempotencyKey owns the grammar of the header: a value of the client that names one request. refuse-ambiguous.ts refuses two.
+// IdempotencyKey owns the grammar of the header: a value of the client that names one request. http/refuse-ambiguous.ts refuses two.
 import type { IncomingHttpHeaders } from "node:http";
 import { ServiceError } from "@gr/proto";
 
