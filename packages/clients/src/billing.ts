@@ -14,12 +14,14 @@ import {
   ReleaseReason,
   SpendPeriod,
 } from "@gr/proto/billing";
-import { createBatcher, currentSpan, inSpan, type ServiceClient, type Timer } from "@gr/runtime";
+import { addressFor, createBatcher, currentSpan, inSpan, type ServiceClient, type Timer } from "@gr/runtime";
 
 export { ReleaseReason };
 
 const MAX_BATCH = 256;
 const MAX_QUEUE = 20_000;
+/** Addresses of billing with a batcher; those of earlier processes are deleted first. */
+const MOST_BATCHERS = 32;
 const ATTEMPTS = 5;
 const FIRST_PAUSE_MS = 100;
 const IN_FLIGHT_RETRY_MS = 1_000;
@@ -219,15 +221,30 @@ type OperationInit = MessageInitShape<typeof OperationSchema>;
 
 /** @param clock waits between two tries of a booking */
 export function createBilling(ledger: ServiceClient<typeof BillingService>, clock: Timer): Billing {
-  const batch = createBatcher<OperationInit, Outcome>(
-    async (operations) => (await ledger.post({ operations })).outcomes,
-    {
-      maxBatch: MAX_BATCH,
-      maxQueue: MAX_QUEUE,
-      overflow: () => unavailable(undefined),
-      mayBeOfOne: (error) => !isSilence(error),
-    },
-  );
+  const batcherTo = (to: string) =>
+    createBatcher<OperationInit, Outcome>(
+      async (operations) => (await ledger.post({ operations }, { to })).outcomes,
+      {
+        maxBatch: MAX_BATCH,
+        maxQueue: MAX_QUEUE,
+        overflow: () => unavailable(undefined),
+        mayBeOfOne: (error) => !isSilence(error),
+      },
+    );
+  const batchers = new Map<string, ReturnType<typeof batcherTo>>();
+
+  /** Operations of one account share a batch with those of other accounts of the same billing process. */
+  const batch = (operation: OperationInit): Promise<Outcome> => {
+    const to = addressFor(ledger, operation.operation?.value?.accountId ?? "");
+    let batcher = batchers.get(to);
+    if (batcher === undefined) {
+      // A deleted batcher still sends its operations.
+      if (batchers.size === MOST_BATCHERS) batchers.delete([...batchers.keys()][0] ?? "");
+      batcher = batcherTo(to);
+      batchers.set(to, batcher);
+    }
+    return batcher(operation);
+  };
 
   const post = (operation: OperationInit): Promise<Outcome> =>
     currentSpan() === undefined
