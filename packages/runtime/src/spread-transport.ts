@@ -1,6 +1,6 @@
 // SpreadTransport owns the choice among several processes of a module: unary calls for one account reach the same process, by rendezvous
-// hashing over the addresses of its host. The choice is no promise, because any process answers any call. While the host has one
-// address, calls go by its name.
+// hashing over the addresses of its host. The choice is no promise, because any process answers any call. A host with one address is
+// called by its name.
 import { hash, randomUUID } from "node:crypto";
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
@@ -97,7 +97,7 @@ export class SpreadTransport implements RoutedTransport {
     return (this.#avoidedUntil.get(address) ?? 0) > this.#options.clock.now();
   }
 
-  /** The host may know of the end of the process by now. */
+  /** The process may have ended, so the next call asks for the addresses again. */
   #avoid(address: string): void {
     this.#avoidedUntil.set(address, this.#options.clock.now() + AVOIDED_MS);
     this.#askedAt = Number.NEGATIVE_INFINITY;
@@ -121,7 +121,7 @@ export class SpreadTransport implements RoutedTransport {
   }
 
   async #ask(): Promise<void> {
-    // Without an answer the known addresses stay; calls report their own errors.
+    // A failed question changes nothing, and calls have errors of their own.
     const found = await this.#resolve(this.#options.url).catch(() => this.#addresses);
     this.#addresses = [...new Set(found)].sort();
     this.#hasAnswer = true;
