@@ -95,12 +95,12 @@ export const billingModule = defineModule({
         repeat(LOOK_EVERY_MS, "open holds could not be counted", async () =>
           events.holdsSeen(await holds.countOpen()),
         );
-        repeat(SWEEP_EVERY_MS, "partitions of the text log could not be made", () =>
-          makeMonths(pool, new Date(clock.now())),
-        );
-        repeat(SWEEP_EVERY_MS, "old lines of the text log could not be deleted", (stopping) =>
-          texts.removeOld(textDays, new Date(clock.now()), stopping),
-        );
+        const problem = "old lines of the text log could not be deleted, or its next months not be made";
+        repeat(SWEEP_EVERY_MS, problem, async (stopping) => {
+          const now = new Date(clock.now());
+          await texts.removeOld(textDays, now, stopping);
+          await makeMonths(pool, now);
+        });
         repeat(SWEEP_EVERY_MS, "old prompts and answers could not be deleted", (stopping) =>
           savedTexts.removeOld(new Date(clock.now()), stopping),
         );
