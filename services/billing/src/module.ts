@@ -15,7 +15,7 @@ import { statementRpc } from "./statements/statement-rpc.ts";
 import { createStepLedger } from "./step-ledger/step-ledger.ts";
 import { textLogRpc } from "./text-log/text-log-rpc.ts";
 import { createTextLogStore } from "./text-log/text-log-store.ts";
-import { makeMonths } from "./text-log/text-months-store.ts";
+import { createMonths } from "./text-log/text-months-store.ts";
 import { unsafeSettings } from "./verify/database-health-store.ts";
 import { createWindowsCopy } from "./windows-copy/create-windows-copy.ts";
 import { ClockCheck } from "./writer/clock-check-store.ts";
@@ -95,11 +95,11 @@ export const billingModule = defineModule({
         repeat(LOOK_EVERY_MS, "open holds could not be counted", async () =>
           events.holdsSeen(await holds.countOpen()),
         );
-        const problem = "old lines of the text log could not be deleted, or its next months not be made";
+        const problem = "old lines of the text log could not be deleted, or its next months not be created";
         repeat(SWEEP_EVERY_MS, problem, async (stopping) => {
           const now = new Date(clock.now());
           await texts.removeOld(textDays, now, stopping);
-          await makeMonths(pool, now);
+          await createMonths(pool, now);
         });
         repeat(SWEEP_EVERY_MS, "old prompts and answers could not be deleted", (stopping) =>
           savedTexts.removeOld(new Date(clock.now()), stopping),

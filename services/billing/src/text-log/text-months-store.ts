@@ -1,6 +1,6 @@
-// Text-months store owns the partitions of `text_line`, the log of text requests: a month each, made ahead and dropped as a whole.
+// Text-months store owns the partitions of `text_line`, the log of text requests: a month each, created ahead and dropped as a whole.
 // Partitions have all times: the first has no begin, the last has no end and is empty. So an insert always finds its partition.
-// Each change of a partition locks the log for milliseconds; a long check of rows is made before, beside reads and writes.
+// Each change of a partition locks the log for milliseconds; a long check of rows runs before, beside reads and writes.
 import type { Pool, PoolClient } from "@gr/runtime";
 
 export interface TextMonth {
@@ -32,8 +32,8 @@ export async function textMonths(db: Pick<PoolClient, "query">): Promise<TextMon
   return (await db.query<TextMonth>(MONTHS)).rows;
 }
 
-/** Makes the partitions of this month and the following ones. Does nothing while another process changes partitions. */
-export async function makeMonths(pool: Pool, now: Date): Promise<void> {
+/** Creates the partitions of this month and the following ones. Does nothing while another process changes partitions. */
+export async function createMonths(pool: Pool, now: Date): Promise<void> {
   await alone(pool, async (client) => {
     for (;;) {
       const last = (await textMonths(client)).at(-1);

@@ -1,5 +1,5 @@
-// The log of text requests has a partition for each month, ahead of time and whichever process makes it. A month that nobody keeps is
-// dropped as a whole. No line is without a partition, before or after.
+// Guarantees of the partitions of the text log: each month has one ahead of time, whichever process creates it, and each line has one. A
+// month that no account keeps is dropped as a whole.
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import pg from "pg";
 import { AccountReader } from "../reads/account-reader.ts";
 import { billingSchema, migratedDatabase } from "../test/migrated-database.ts";
 import { createTextLogStore, type TextLine } from "./text-log-store.ts";
-import { dropMonths, makeMonths, textMonths } from "./text-months-store.ts";
+import { createMonths, dropMonths, textMonths } from "./text-months-store.ts";
 
 const at = (year: number, month: number, day = 1) => new Date(Date.UTC(year, month - 1, day));
 const JANUARY_15 = at(2026, 1, 15);
@@ -60,11 +60,11 @@ const MARCH = ["text_line_2026_03", at(2026, 3), at(2026, 4)];
 describe("months", () => {
   test("are made ahead, once, by several processes, and again when a month has passed", async () => {
     expect(await months()).toEqual([["text_request", null, null]]);
-    await Promise.all([makeMonths(pool, JANUARY_15), makeMonths(pool, JANUARY_15)]);
-    await makeMonths(pool, JANUARY_15);
+    await Promise.all([createMonths(pool, JANUARY_15), createMonths(pool, JANUARY_15)]);
+    await createMonths(pool, JANUARY_15);
     expect(await months()).toEqual([FIRST, MARCH, ["text_line_2026_04", at(2026, 4), null]]);
-    await makeMonths(pool, at(2026, 2));
-    await makeMonths(pool, at(2026, 2, 28));
+    await createMonths(pool, at(2026, 2));
+    await createMonths(pool, at(2026, 2, 28));
     expect(await months()).toEqual([
       ...[FIRST, MARCH],
       ["text_line_2026_04", at(2026, 4), at(2026, 5)],
@@ -73,9 +73,9 @@ describe("months", () => {
   });
 
   test("continue after a year without billing, with a partition for the year", async () => {
-    await makeMonths(pool, JANUARY_15);
+    await createMonths(pool, JANUARY_15);
     await write(lineOf(at(2027, 1), randomUUID()));
-    await makeMonths(pool, at(2027, 1, 15));
+    await createMonths(pool, at(2027, 1, 15));
     expect(await months()).toEqual([
       ...[FIRST, MARCH],
       ["text_line_2026_04", at(2026, 4), at(2027, 3)],
@@ -88,7 +88,7 @@ describe("months", () => {
   test("continue after a process that ended between two statements", async () => {
     const left = "ADD CONSTRAINT text_line_bounds CHECK (began_at < '2025-06-01 00:00:00+00') NOT VALID";
     await pool.query(`ALTER TABLE text_request ${left}`);
-    await makeMonths(pool, JANUARY_15);
+    await createMonths(pool, JANUARY_15);
     expect((await months())[0]).toEqual(FIRST);
     await write(lineOf(JANUARY_15, randomUUID()));
     expect(await places()).toEqual({ text_request: 1 });
@@ -103,7 +103,7 @@ describe("months", () => {
     const [attach = ""] = /ALTER TABLE text_line ATTACH[^;]+/.exec(await readFile(file, "utf8")) ?? [];
     await told.query("ALTER TABLE text_line DETACH PARTITION text_request");
     await told.query(attach);
-    await makeMonths(told, JANUARY_15);
+    await createMonths(told, JANUARY_15);
     await told.end();
     const implied = notices.filter((notice) => notice.includes("is implied by existing constraints"));
     expect(implied).toEqual([
@@ -114,7 +114,7 @@ describe("months", () => {
   });
 
   test("have each line once, and lines of all times", async () => {
-    await makeMonths(pool, JANUARY_15);
+    await createMonths(pool, JANUARY_15);
     const account = randomUUID();
     const lines = [at(2020, 1), JANUARY_15, at(2026, 3, 2), at(2026, 4, 2), at(2031, 1)].map((time) =>
       lineOf(time, account),
@@ -130,7 +130,7 @@ describe("months", () => {
         attempts, error_reason, error_message)
       VALUES ($1, $2, $2, 'm', 'chat', false, $3, 1, '', '', '[]', '', '') ON CONFLICT (id) DO NOTHING`;
     await pool.query(text, [id, accountId, JANUARY_15]);
-    await makeMonths(pool, JANUARY_15);
+    await createMonths(pool, JANUARY_15);
     await pool.query(text, [id, accountId, JANUARY_15]);
     await write(lineOf(JANUARY_15, accountId, id));
     expect(await places()).toEqual({ text_request: 1 });
@@ -142,7 +142,7 @@ describe("months that have ended", () => {
     createTextLogStore(pool, NO_HOLDS).removeOld(byDefault, now, new AbortController().signal);
 
   beforeEach(async () => {
-    for (const month of [1, 2, 3, 4]) await makeMonths(pool, at(2026, month, 15));
+    for (const month of [1, 2, 3, 4]) await createMonths(pool, at(2026, month, 15));
   });
 
   test("are dropped as a whole, and the first one has their times", async () => {
