@@ -1,4 +1,4 @@
-// A jest runtime for tests of packages and services, whose files share modules. Node itself loads each module once for all files of a
+// Test files of packages and services share modules under this jest runtime: Node itself loads each module once for all files of a
 // worker, as in production, and its compiled code stays. With modules of its own, in a realm of its own, each file runs cold code.
 // Pages, long tests, tests of whole routers and tests that replace functions keep jest's own runtime.
 const { readFileSync } = require("node:fs");
