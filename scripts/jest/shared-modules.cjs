@@ -22,12 +22,14 @@ registerHooks({
 module.exports = class SharedModules extends Runtime {
   #isShared;
 
-  /** jest passes its configuration first, and the path of the test file as seventh. */
+  /** jest passes its configuration first, the path of the test file as seventh, and the options of the run as eighth. */
   constructor(...options) {
     super(...options);
-    const [{ rootDir }, , , , , , file] = options;
+    const [{ rootDir }, , , , , , file, { watch, watchAll }] = options;
     const name = path.relative(rootDir, file).replaceAll(path.sep, "/");
-    this.#isShared = SHARING.test(name) && !REPLACES_FUNCTIONS.test(readFileSync(file, "utf8"));
+    const isShared = SHARING.test(name) && !REPLACES_FUNCTIONS.test(readFileSync(file, "utf8"));
+    // A watching run needs changed modules anew.
+    this.#isShared = isShared && !watch && !watchAll;
   }
 
   async unstable_importModule(file, name) {
