@@ -12,7 +12,7 @@ const TEST_GLOBALS = pathToFileURL(path.join(__dirname, "test-globals.mjs")).hre
 const EVENT_HANDLERS = Symbol.for("EVENT_HANDLERS");
 const STATE = "JEST_STATE_SYMBOL";
 const SHARING = /^(apps\/(?!console\/)|gateway\/|packages\/|services\/).*(?<!\.deep)\.test\.ts$/;
-const REPLACES_FUNCTIONS = /\bjest\b.* from "@jest\/globals"/;
+const REPLACES_FUNCTIONS = /[{,] jest\b/;
 
 registerHooks({
   resolve: (specifier, context, next) =>
