@@ -126,13 +126,13 @@ export function billingRpc(deps: BillingDeps): RpcService {
 
 function readSpender({ spender }: PutSpenderRequest): Spender {
   if (spender === undefined) throw invalid("spender", "A spender is needed");
-  const { capCredits, expiresAt } = spender;
+  const { capCredits: spendLimit, expiresAt } = spender;
   return {
     id: uuid("spender.spender_id", spender.spenderId),
     accountId: uuid("spender.account_id", spender.accountId),
     parentId: spender.parentId === "" ? null : uuid("spender.parent_id", spender.parentId),
     name: text("spender.name", spender.name),
-    cap: capCredits === undefined ? null : credits("spender.cap_credits", capCredits),
+    cap: spendLimit === undefined ? null : credits("spender.cap_credits", spendLimit),
     period: periodOf("spender.period", spender.period),
     expiresAt: expiresAt === undefined ? null : dateOf("spender.expires_at", expiresAt),
     active: spender.active,

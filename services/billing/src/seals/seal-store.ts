@@ -210,13 +210,22 @@ const TIME = "SELECT least($1::bigint, (extract(epoch FROM now()) * 1000)::bigin
 const PLANNER = "SET jit = off";
 
 /** Runs statements on months of single accounts over one connection. */
-export async function withSealClient<Result>(
+export function withSealClient<Result>(
   pool: Pool,
+  work: (client: PoolClient) => Promise<Result>,
+): Promise<Result> {
+  return withSettings(pool, PLANNER, work);
+}
+
+/** Runs statements over one connection with settings of its own, and closes it. */
+export async function withSettings<Result>(
+  pool: Pool,
+  settings: string,
   work: (client: PoolClient) => Promise<Result>,
 ): Promise<Result> {
   const client = await pool.connect();
   try {
-    await client.query(PLANNER);
+    await client.query(settings);
     return await work(client);
   } finally {
     client.release(true);
