@@ -119,18 +119,20 @@ interface ListedChain extends ProvedChain {
 
 async function* pagesOf(
   client: Pool | PoolClient,
-  buckets: Slice["buckets"],
+  [first, last]: Slice["buckets"],
   all: boolean,
 ): AsyncGenerator<ListedChain[]> {
-  for (let after: ListedChain | undefined, isLast = false; !isLast; ) {
-    const page = await listChains(client, buckets, after, PAGE);
+  let after: ListedChain | undefined;
+  for (let bucket = first; bucket <= last; ) {
+    const page = await listChains(client, { bucket, after: after?.accountId ?? null, limit: PAGE });
     const chains = page.map(({ sealedSeq, sealedUntil, ...chain }) => {
       const from = all ? NO_SEAL : { sealedSeq: sealedSeq ?? 0n, sealedUntil: sealedUntil ?? 0n };
       return { ...chain, ...from };
     });
     yield chains;
-    after = chains.at(-1);
-    isLast = page.length < PAGE;
+    const isLast = page.length < PAGE;
+    after = isLast ? undefined : chains.at(-1);
+    if (isLast) bucket += 1;
   }
 }
 
