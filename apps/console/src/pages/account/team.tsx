@@ -4,11 +4,12 @@ import { Button, Group, Modal, Select, Stack, Table, Text, TextInput, Title } fr
 import { useForm } from "@mantine/form";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import { type ReactNode, useState } from "react";
+import { useState } from "react";
 import { call } from "../../api/console-client.ts";
 import { fromNow } from "../../parts/figures/figure-text.ts";
 import { Time } from "../../parts/figures/figures.tsx";
 import { useAct } from "../../parts/forms/act.ts";
+import { Confirm } from "../../parts/forms/confirm.tsx";
 import { CopyField } from "../../parts/forms/copy-text.tsx";
 import { showAtField } from "../../parts/forms/field-errors.ts";
 import { byRules } from "../../parts/forms/form-rules.ts";
@@ -163,34 +164,6 @@ function MemberRow({ member, budgets }: { member: Member; budgets: Members["budg
         )}
       </Table.Td>
     </Table.Tr>
-  );
-}
-
-interface ConfirmProps {
-  readonly title: string;
-  readonly button: string;
-  readonly isPending: boolean;
-  readonly act: () => void;
-  readonly close: () => void;
-  readonly children: ReactNode;
-}
-
-/** The focus is on Cancel: one more Enter changes nothing. */
-function Confirm({ title, button, isPending, act, close, children }: ConfirmProps) {
-  return (
-    <Modal opened onClose={close} title={title}>
-      <Stack>
-        <Text size="sm">{children}</Text>
-        <Group justify="flex-end">
-          <Button variant="default" data-autofocus onClick={close}>
-            Cancel
-          </Button>
-          <Button color="red" loading={isPending} onClick={act}>
-            {button}
-          </Button>
-        </Group>
-      </Stack>
-    </Modal>
   );
 }
 

@@ -11,6 +11,7 @@ import type { ModelRecord } from "../../../api/public-api.ts";
 import { decimalText, requestMoneyText, secondsText } from "../../../parts/figures/figure-text.ts";
 import { Time } from "../../../parts/figures/figures.tsx";
 import { showRefusal, useAct } from "../../../parts/forms/act.ts";
+import { Confirm } from "../../../parts/forms/confirm.tsx";
 import { Failure, RowsWaiting } from "../../../parts/lists/page-states.tsx";
 import { progressOf, RequestStatus } from "../../../parts/lists/request-status.tsx";
 import { Media } from "../../../parts/media/media.tsx";
@@ -177,22 +178,19 @@ function RunningGeneration({ of: request }: { of: GenerationRecord }) {
           Cancel
         </Button>
       </Group>
-      <Modal opened={isAsked} onClose={() => setAsked(false)} title="Cancel this request?">
-        <Stack>
-          <Text>
-            It costs nothing if its provider stops in time. Otherwise it is charged. In both cases its files
-            and its prompt are deleted.
-          </Text>
-          <Group justify="flex-end">
-            <Button variant="default" data-autofocus onClick={() => setAsked(false)}>
-              Continue the request
-            </Button>
-            <Button color="red" loading={cancel.isPending} onClick={() => cancel.mutate()}>
-              Cancel the request
-            </Button>
-          </Group>
-        </Stack>
-      </Modal>
+      {isAsked && (
+        <Confirm
+          title="Cancel this request?"
+          button="Cancel the request"
+          cancel="Continue the request"
+          isPending={cancel.isPending}
+          act={() => cancel.mutate()}
+          close={() => setAsked(false)}
+        >
+          It costs nothing if its provider stops in time. Otherwise it is charged. In both cases its files and
+          its prompt are deleted.
+        </Confirm>
+      )}
     </Stack>
   );
 }
