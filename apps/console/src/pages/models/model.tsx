@@ -5,11 +5,11 @@ import { Link, useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { ModelRecord } from "../../api/public-api.ts";
 import { modelsQuery, priceText } from "../../models-query.ts";
+import { Samples } from "../../parts/forms/samples.tsx";
 import { Failure, PageMissing, RowsWaiting } from "../../parts/lists/page-states.tsx";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
 import { useSession, usualAccount } from "../../session.ts";
 import { priceRows } from "./price-rows.ts";
-import { Samples } from "./samples.tsx";
 
 export function ModelPage() {
   const { _splat: id } = useParams({ strict: false });

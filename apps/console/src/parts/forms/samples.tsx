@@ -1,18 +1,20 @@
 // A request as code, in a tab for each language.
 import { Tabs } from "@mantine/core";
-import type { ApiRequest } from "../../api/public-api.ts";
+import { useQuery } from "@tanstack/react-query";
+import type { ApiRequest, ModelRecord } from "../../api/public-api.ts";
 import { publicOrigin } from "../../api/public-origin.ts";
-import { CodeBlock } from "../../parts/forms/copy-text.tsx";
+import { modelsQuery } from "../../models-query.ts";
 import { sampleCode } from "../../sample-code.ts";
+import { CodeBlock } from "./copy-text.tsx";
 
-type SampledRequest = Pick<ApiRequest, "type" | "body"> & Partial<Pick<ApiRequest, "files" | "isAsync">>;
+interface SamplesProps {
+  readonly request: Pick<ApiRequest, "type" | "body"> & Partial<Pick<ApiRequest, "files" | "isAsync">>;
+  /** Secret of the key in the code; absent = the code reads a variable of the environment. */
+  readonly secret?: string | undefined;
+}
 
-export function Samples({
-  request: { type, body, files = [], isAsync = false },
-}: {
-  request: SampledRequest;
-}) {
-  const samples = sampleCode(publicOrigin(), type, body, { files, isAsync });
+export function Samples({ request: { type, body, files = [], isAsync = false }, secret }: SamplesProps) {
+  const samples = sampleCode(publicOrigin(), type, body, { files, isAsync, secret });
   return (
     <Tabs defaultValue="curl" keepMounted={false}>
       <Tabs.List>
@@ -29,4 +31,19 @@ export function Samples({
       ))}
     </Tabs>
   );
+}
+
+interface FirstRequestProps {
+  readonly secret?: string;
+  /** Returns true for models that the request may name. */
+  readonly isAllowed?: (model: ModelRecord) => boolean;
+}
+
+/** With a model that this installation serves; a text model, if there is one. */
+export function FirstRequest({ secret, isAllowed = () => true }: FirstRequestProps) {
+  const { data = [] } = useQuery(modelsQuery);
+  const models = data.filter(isAllowed);
+  const model = models.find(({ type }) => type === "text") ?? models[0];
+  if (model === undefined) return null;
+  return <Samples request={{ type: model.type, body: { model: model.id } }} secret={secret} />;
 }
