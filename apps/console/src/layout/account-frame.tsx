@@ -29,6 +29,7 @@ import { PageFrame } from "./page-frame.tsx";
 import { MenuGroup, MenuLink } from "./page-menu.tsx";
 import { PersonMenu } from "./person-menu.tsx";
 import { Suspended } from "./suspended.tsx";
+import { WaitingInvitations } from "./waiting-invitations.tsx";
 
 const HOME = { to: "/accounts/$account", label: "Home", icon: IconHome, exact: true } as const;
 const GROUPS = [
@@ -140,6 +141,7 @@ function Shell({ children }: { children: ReactNode }) {
         </>
       }
     >
+      <WaitingInvitations />
       <Suspended />
       {children}
     </PageFrame>

@@ -17,6 +17,7 @@ import { SessionEnded } from "./no-access.tsx";
 import { PageFrame } from "./page-frame.tsx";
 import { MenuGroup, MenuLink } from "./page-menu.tsx";
 import { PersonMenu } from "./person-menu.tsx";
+import { WaitingInvitations } from "./waiting-invitations.tsx";
 
 const PAGES = [
   { to: "/operator", label: "Health", icon: IconActivity, exact: true },
@@ -71,6 +72,7 @@ function Frame() {
       }
       head={<PersonMenu />}
     >
+      <WaitingInvitations />
       <Outlet />
     </PageFrame>
   );
