@@ -1,8 +1,8 @@
 // The team page lists members with their roles, and open invitations.
-import { type AnswerOf, invitationBody, type Role, roles } from "@gr/console-api";
+import { type AnswerOf, invitationBody, mayActAs, type Role, roles } from "@gr/console-api";
 import { Button, Group, Modal, Select, Stack, Table, Text, TextInput, Title } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { useDisclosure } from "@mantine/hooks";
+import { IconCheck } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { call } from "../../api/console-client.ts";
@@ -23,10 +23,15 @@ import { RenameAccount } from "./rename-account.tsx";
 
 type Members = AnswerOf<"listMembers">;
 type Member = Members["data"][number];
+interface Invited {
+  readonly email: string;
+  readonly role: Role;
+}
+const NOBODY: Invited = { email: "", role: "developer" };
 
 export function Team() {
   const { account_id: account, may } = useAccount();
-  const [isInviting, { open, close }] = useDisclosure(false);
+  const [invited, setInvited] = useState<Invited>();
   const members = useQuery({
     queryKey: ["members", account],
     queryFn: ({ signal }) => call("listMembers", { path: { account }, signal }),
@@ -41,23 +46,50 @@ export function Team() {
           <Group gap="xs">
             <AccountSettings />
             <RenameAccount />
-            <Button onClick={open}>Invite</Button>
+            <Button onClick={() => setInvited(NOBODY)}>Invite</Button>
           </Group>
         )}
       </Group>
-      <Text size="sm" c="dimmed">
-        A viewer sees everything, a developer also has keys and the playground, an admin members and
-        management keys, an owner all of it.
-      </Text>
       <Loaded of={members}>
         {({ data, invitations, budgets }) => (
           <>
             <MemberTable members={data} budgets={budgets} />
-            {invitations.length > 0 && <Invitations invitations={invitations} />}
+            {invitations.length > 0 && <Invitations invitations={invitations} resend={setInvited} />}
           </>
         )}
       </Loaded>
-      {isInviting && <Invite close={close} />}
+      <Rights />
+      {invited !== undefined && <Invite of={invited} close={() => setInvited(undefined)} />}
+    </Stack>
+  );
+}
+
+/** Rights, each with the least role that has it. */
+const RIGHTS = [
+  ["Read all pages", "viewer"],
+  ["API keys and Playground", "developer"],
+  ["Members, budgets, money, alerts", "admin"],
+  ["Owners", "owner"],
+] as const;
+
+function Rights() {
+  return (
+    <Stack gap="xs" component="section" aria-label="Roles">
+      <Title order={2} size="h4">
+        Roles
+      </Title>
+      <RowsTable heads={["Role", ...RIGHTS.map(([right]) => right)]} minWidth={600}>
+        {roles.map((role) => (
+          <Table.Tr key={role}>
+            <Table.Td fw={500}>{role}</Table.Td>
+            {RIGHTS.map(([right, least]) => (
+              <Table.Td key={right}>
+                {mayActAs(role, least) ? <IconCheck size={16} role="img" aria-label="yes" /> : "–"}
+              </Table.Td>
+            ))}
+          </Table.Tr>
+        ))}
+      </RowsTable>
     </Stack>
   );
 }
@@ -167,7 +199,12 @@ function MemberRow({ member, budgets }: { member: Member; budgets: Members["budg
   );
 }
 
-function Invitations({ invitations }: { invitations: Members["invitations"] }) {
+interface InvitationsProps {
+  readonly invitations: Members["invitations"];
+  readonly resend: (invited: Invited) => void;
+}
+
+function Invitations({ invitations, resend }: InvitationsProps) {
   const { account_id: account, may } = useAccount();
   const withdraw = useAct({
     send: (id: string) => call("withdrawInvitation", { path: { account, id } }),
@@ -188,9 +225,26 @@ function Invitations({ invitations }: { invitations: Members["invitations"] }) {
             <Table.Td>{fromNow(expires_at)}</Table.Td>
             {may("admin") && (
               <Table.Td>
-                <Button variant="default" size="compact-sm" onClick={() => withdraw.mutate(id)}>
-                  Withdraw
-                </Button>
+                <Group gap="xs" justify="flex-end">
+                  {(role !== "owner" || may("owner")) && (
+                    <Button
+                      variant="default"
+                      size="compact-sm"
+                      onClick={() => resend({ email, role })}
+                      aria-label={`Invite ${email} again`}
+                    >
+                      Resend
+                    </Button>
+                  )}
+                  <Button
+                    variant="default"
+                    size="compact-sm"
+                    onClick={() => withdraw.mutate(id)}
+                    aria-label={`Withdraw the invitation of ${email}`}
+                  >
+                    Withdraw
+                  </Button>
+                </Group>
               </Table.Td>
             )}
           </Table.Tr>
@@ -200,15 +254,16 @@ function Invitations({ invitations }: { invitations: Members["invitations"] }) {
   );
 }
 
-function Invite({ close }: { close: () => void }) {
+/** @param of an invitation that is renewed, or an empty one */
+function Invite({ of: initialValues, close }: { of: Invited; close: () => void }) {
   const { account_id: account, may } = useAccount();
   const [link, setLink] = useState<string>();
   const form = useForm({
-    initialValues: { email: "", role: "developer" as Role },
+    initialValues,
     validate: byRules(invitationBody),
   });
   const invite = useAct({
-    send: (body: { email: string; role: Role }) => call("invite", { path: { account }, body }),
+    send: (body: Invited) => call("invite", { path: { account }, body }),
     changes: [["members", account]],
     after: (invitation) => (invitation.link === null ? close() : setLink(invitation.link)),
     showAt: (error) => showAtField(form, error),
@@ -225,6 +280,11 @@ function Invite({ close }: { close: () => void }) {
               data={roles.filter((role) => role !== "owner" || may("owner"))}
               {...form.getInputProps("role")}
             />
+            {initialValues.email !== "" && (
+              <Text size="xs" c="dimmed">
+                The new link replaces the earlier one and works for seven days.
+              </Text>
+            )}
             <Button type="submit" loading={invite.isPending}>
               Invite
             </Button>
