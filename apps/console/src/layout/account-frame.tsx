@@ -134,12 +134,8 @@ function Shell({ children }: { children: ReactNode }) {
       menu={menu}
       area={account_name}
       place={<AccountSwitch />}
-      head={
-        <>
-          <Balance account={account} />
-          <PersonMenu of={opened} />
-        </>
-      }
+      head={<Balance account={account} />}
+      person={<PersonMenu of={opened} />}
     >
       <WaitingInvitations />
       <Suspended />

@@ -70,7 +70,7 @@ function Frame() {
           Operator area
         </Text>
       }
-      head={<PersonMenu />}
+      person={<PersonMenu />}
     >
       <WaitingInvitations />
       <Outlet />
