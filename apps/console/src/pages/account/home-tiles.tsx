@@ -113,7 +113,7 @@ interface TileProps {
 
 function Tile({ name, time, note, children: [value, below] }: TileProps) {
   return (
-    <Card padding="md" className="home-tile">
+    <Card padding="md" className="home-tile" role="group" aria-label={name}>
       <Group justify="space-between" wrap="nowrap">
         <Text size="sm" fw={500} className="tile-name">
           {name}

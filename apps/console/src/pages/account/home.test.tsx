@@ -79,7 +79,7 @@ test("spend, requests and failures of 30 days stand beside those of the 30 days 
     query.has("from") ? sums("2.0000", 100, 0) : sums("2.5000", 80, 8),
   );
   openApp(`/accounts/${ACCOUNT}`);
-  const tile = (name: string) => screen.getByText(name).parentElement?.parentElement?.textContent ?? "";
+  const tile = (name: string) => screen.queryByRole("group", { name })?.textContent;
   await waitFor(() => expect(tile("Spend")).toContain("+25% vs previous"));
   expect(tile("Spend")).toContain("$2.50");
   expect(tile("Spend")).toContain("$0.00 today");
