@@ -109,6 +109,9 @@ export const readableColors: CSSVariablesResolver = () => {
     },
     dark: {
       "--mantine-color-body": "#16191c",
+      "--combobox-chevron-color": "#8c959f",
+      "--mantine-color-disabled": "#262b30",
+      "--mantine-color-disabled-color": "#8c959f",
       "--mantine-color-dimmed": "#a4acb5",
       "--mantine-color-placeholder": "#8c959f",
       "--mantine-color-anchor": "#4fd0c0",

@@ -83,7 +83,7 @@ test("an invitation is sent again with its role, and the new link stays on the p
       return { ...invitation(), link: "https://router.example/invitation#token=second" };
     });
   openApp(`/accounts/${ACCOUNT}/team`);
-  fireEvent.click(await screen.findByRole("button", { name: "Invite lena@example.com again" }));
+  fireEvent.click(await screen.findByRole("button", { name: "Resend the invitation of lena@example.com" }));
   const dialog = within(await screen.findByRole("dialog", { name: "Invite" }));
   dialog.getByText(/replaces the earlier one/);
   fireEvent.click(dialog.getByRole("button", { name: "Invite" }));

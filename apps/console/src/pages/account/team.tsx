@@ -84,7 +84,11 @@ function Rights() {
             <Table.Td fw={500}>{role}</Table.Td>
             {RIGHTS.map(([right, least]) => (
               <Table.Td key={right}>
-                {mayActAs(role, least) ? <IconCheck size={16} role="img" aria-label="yes" /> : "–"}
+                {mayActAs(role, least) ? (
+                  <IconCheck size={16} display="block" role="img" aria-label="yes" />
+                ) : (
+                  "–"
+                )}
               </Table.Td>
             ))}
           </Table.Tr>
@@ -96,7 +100,7 @@ function Rights() {
 
 function MemberTable({ members, budgets }: { members: readonly Member[]; budgets: Members["budgets"] }) {
   return (
-    <RowsTable heads={["Who", "Role", "Budget, USD", "Since"]} hasActions minWidth={760}>
+    <RowsTable heads={["Who", "Role", "Budget", "Since"]} hasActions minWidth={760}>
       {members.map((member) => (
         <MemberRow key={member.person_id} member={member} budgets={budgets} />
       ))}
@@ -231,7 +235,7 @@ function Invitations({ invitations, resend }: InvitationsProps) {
                       variant="default"
                       size="compact-sm"
                       onClick={() => resend({ email, role })}
-                      aria-label={`Invite ${email} again`}
+                      aria-label={`Resend the invitation of ${email}`}
                     >
                       Resend
                     </Button>

@@ -185,7 +185,7 @@ export function NewKey({
       <form onSubmit={form.onSubmit((fields) => create.mutate(fields))} noValidate>
         <Stack>
           <Fields form={form} isNormal={kind === "normal"} />
-          <Group justify="flex-end">
+          <Group justify="flex-end" className="dialog-foot">
             <Button variant="default" onClick={close}>
               Cancel
             </Button>
@@ -244,7 +244,7 @@ export function EditKey({ apiKey, close }: DialogProps & { apiKey: KeyRecord }) 
               Changing the reset period resets spend to zero.
             </Text>
           )}
-          <Group justify="flex-end">
+          <Group justify="flex-end" className="dialog-foot">
             <Button variant="default" onClick={close}>
               Cancel
             </Button>
@@ -293,7 +293,7 @@ export function RotateKey({
             max={720}
             {...form.getInputProps("overlap_hours")}
           />
-          <Group justify="flex-end">
+          <Group justify="flex-end" className="dialog-foot">
             <Button variant="default" onClick={close}>
               Cancel
             </Button>

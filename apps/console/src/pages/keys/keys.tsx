@@ -90,7 +90,7 @@ interface TableProps {
 
 function KeyTable({ keys, mayChange, open }: TableProps) {
   return (
-    <RowsTable heads={["Name", "Spend, USD", "Remaining, USD", "Expires", "On"]} hasActions minWidth={820}>
+    <RowsTable heads={["Name", "Spend", "Remaining", "Expires", "On"]} hasActions minWidth={820}>
       {keys.map((key) => (
         <Table.Tr key={key.id}>
           <Table.Td>

@@ -48,7 +48,7 @@ export function SecretDialog({ apiKey, secret, close }: SecretDialogProps) {
           checked={isStored}
           onChange={({ currentTarget }) => setStored(currentTarget.checked)}
         />
-        <Group justify="flex-end">
+        <Group justify="flex-end" className="dialog-foot">
           <Button variant="default" leftSection={<IconDownload size={16} />} onClick={save}>
             Save as .env
           </Button>

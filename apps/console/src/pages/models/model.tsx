@@ -8,6 +8,7 @@ import { modelsQuery, priceText } from "../../models-query.ts";
 import { Samples } from "../../parts/forms/samples.tsx";
 import { Failure, PageMissing, RowsWaiting } from "../../parts/lists/page-states.tsx";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
+import { Section } from "../../parts/section.tsx";
 import { useSession, usualAccount } from "../../session.ts";
 import { priceRows } from "./price-rows.ts";
 
@@ -50,15 +51,19 @@ function Page({ model }: { model: ModelRecord }) {
           </Button>
         )}
       </Group>
-      <Facts model={model} />
-      <Title order={2} size="h4">
-        Prices
-      </Title>
-      <Prices model={model} />
-      <Title order={2} size="h4">
-        Code
-      </Title>
-      <Samples request={{ type: model.type, body: { model: model.id } }} />
+      <div className="model-columns">
+        <Section title="About">
+          <Facts model={model} />
+        </Section>
+        <Stack>
+          <Section title="Prices">
+            <Prices model={model} />
+          </Section>
+          <Section title="Code">
+            <Samples request={{ type: model.type, body: { model: model.id } }} />
+          </Section>
+        </Stack>
+      </div>
       <Anchor renderRoot={(props) => <AllModels {...props} />}>All models</Anchor>
     </Stack>
   );
