@@ -7,7 +7,6 @@ import {
   CloseButton,
   type CSSVariablesResolver,
   createTheme,
-  DEFAULT_THEME,
   type MantineColorsTuple,
   Modal,
   Table,
@@ -86,15 +85,29 @@ export const theme = createTheme({
   },
 });
 
+/** Grounds and texts of states and of the brand, by colour and scheme. */
+const TINTS: Readonly<
+  Record<string, readonly [light: string, text: string, dark: string, darkText: string]>
+> = {
+  brand: ["#e3f4f1", "#0a6a62", "#12312e", "#4fd0c0"],
+  green: ["#e3f5ea", "#146c43", "#13301f", "#63d39b"],
+  yellow: ["#fdf1d9", "#7d4b00", "#35280f", "#f2bd5c"],
+  orange: ["#fdf1d9", "#7d4b00", "#35280f", "#f2bd5c"],
+  red: ["#fdeaec", "#b42331", "#3a171c", "#ff8f98"],
+  blue: ["#e5f0fb", "#22609f", "#14283d", "#85bdf5"],
+  gray: ["#eef0f2", "#59616b", "#23282d", "#a4acb5"],
+};
+
+function tintsOf(scheme: "light" | "dark"): Record<string, string> {
+  const tints = Object.entries(TINTS).flatMap(([color, [light, text, dark, darkText]]) => [
+    [`--mantine-color-${color}-light`, scheme === "light" ? light : dark],
+    [`--mantine-color-${color}-light-color`, scheme === "light" ? text : darkText],
+  ]);
+  return Object.fromEntries(tints);
+}
+
 /** Small grey text, and text on tinted ground, with a contrast of at least 4.5 to 1. */
 export const readableColors: CSSVariablesResolver = () => {
-  const onTint = (text: string) =>
-    Object.fromEntries(
-      [...Object.keys(DEFAULT_THEME.colors), "brand"].map((color) => [
-        `--mantine-color-${color}-light-color`,
-        text,
-      ]),
-    );
   return {
     variables: {},
     light: {
@@ -105,7 +118,7 @@ export const readableColors: CSSVariablesResolver = () => {
       "--side-ground": "#f5f6f7",
       "--hairline": "#e5e8ea",
       "--on-brand": "#ffffff",
-      ...onTint("var(--mantine-color-gray-9)"),
+      ...tintsOf("light"),
     },
     dark: {
       "--mantine-color-body": "#16191c",
@@ -119,7 +132,7 @@ export const readableColors: CSSVariablesResolver = () => {
       "--side-ground": "#0c0e10",
       "--hairline": "#262b30",
       "--on-brand": "#04211e",
-      ...onTint("var(--mantine-color-dark-0)"),
+      ...tintsOf("dark"),
     },
   };
 };

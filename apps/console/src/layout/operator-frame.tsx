@@ -1,5 +1,5 @@
 // The operator frame surrounds every page of the operator's area: its menu, the signed-in person, and the way back.
-import { Text } from "@mantine/core";
+import { Box, Text } from "@mantine/core";
 import {
   IconActivity,
   IconArrowLeft,
@@ -41,25 +41,29 @@ function Frame() {
   const matches = useMatchRoute();
   if (person === null) return <SessionEnded />;
   const menu = (close: () => void) => (
-    <MenuGroup title="Operator area">
-      {PAGES.map((page) => (
-        <MenuLink
-          key={page.to}
-          label={page.label}
-          icon={page.icon}
-          active={matches({ to: page.to, fuzzy: !("exact" in page) }) !== false}
-          renderRoot={(props) => <Link to={page.to} activeOptions={{ exact: "exact" in page }} {...props} />}
-          onClick={close}
-        />
-      ))}
-      {accounts.length > 0 && (
-        <MenuLink
-          label="Back to my account"
-          icon={IconArrowLeft}
-          renderRoot={(props) => <Link to="/" {...props} />}
-        />
-      )}
-    </MenuGroup>
+    <Box pt="xs">
+      <MenuGroup title="Operator area">
+        {PAGES.map((page) => (
+          <MenuLink
+            key={page.to}
+            label={page.label}
+            icon={page.icon}
+            active={matches({ to: page.to, fuzzy: !("exact" in page) }) !== false}
+            renderRoot={(props) => (
+              <Link to={page.to} activeOptions={{ exact: "exact" in page }} {...props} />
+            )}
+            onClick={close}
+          />
+        ))}
+        {accounts.length > 0 && (
+          <MenuLink
+            label="Back to my account"
+            icon={IconArrowLeft}
+            renderRoot={(props) => <Link to="/" {...props} />}
+          />
+        )}
+      </MenuGroup>
+    </Box>
   );
   return (
     <PageFrame

@@ -131,7 +131,7 @@ function Figures({ account }: { account: OperatedAccount }) {
   ] as const;
   return (
     <>
-      <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
+      <SimpleGrid cols={{ base: 2, md: 4 }} spacing={{ base: 10, sm: "md" }}>
         {figures.map(([label, usd]) => (
           <Card key={label} withBorder>
             <Text size="sm" c="dimmed">
