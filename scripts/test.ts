@@ -50,7 +50,13 @@ const jest = spawn(
   ],
   {
     stdio: ["inherit", "inherit", "inherit", "ipc"],
-    env: { ...process.env, TEST_DEPTH: deep ? "deep" : "quick", LEFT_OPEN_FILE: leftOpenFile },
+    env: {
+      ...process.env,
+      TEST_DEPTH: deep ? "deep" : "quick",
+      LEFT_OPEN_FILE: leftOpenFile,
+      // A test may run tests of its own (test/recipes). Their jest is no worker of this run.
+      JEST_WORKER_ID: undefined,
+    },
   },
 );
 for (const signal of STOP_SIGNALS) process.on(signal, () => jest.kill(signal));

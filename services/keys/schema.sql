@@ -32,6 +32,7 @@ CREATE TABLE api_key (
   former_ends_at timestamp with time zone,
   budget_id uuid,
   saves_texts boolean NOT NULL DEFAULT false,
+  unsettled_since timestamp with time zone,
   CONSTRAINT api_key_allowed_models_check CHECK (cardinality(allowed_models) >= 1 AND cardinality(allowed_models) <= 100),
   CONSTRAINT api_key_allowed_providers_check CHECK (cardinality(allowed_providers) >= 1 AND cardinality(allowed_providers) <= 100),
   CONSTRAINT api_key_cap_credits_check CHECK (cap_credits >= 0),
@@ -52,3 +53,5 @@ CREATE TABLE api_key (
 CREATE INDEX account_oldest ON account USING btree (created_at, id);
 
 CREATE INDEX api_key_of_account ON api_key USING btree (account_id, ordinal DESC) WHERE deleted_at IS NULL;
+
+CREATE INDEX api_key_unsettled ON api_key USING btree (unsettled_since) WHERE unsettled_since IS NOT NULL;

@@ -343,10 +343,17 @@ export const MUTANTS_OF_CHAIN: readonly Mutant[] = [
   },
   {
     file: "packages/ledger/src/judge/judge-place.ts",
-    find: '  if (account.open.size >= MOST_OPEN_HOLDS) return { outcome: { code: "too_many_holds" } };\n',
+    find: '  if (free <= 0) return { outcome: { code: "too_many_holds" } };\n',
     replace: "",
     what: "one account fills the memory of each writer with open holds",
-    caught: { test: "packages/ledger/src/decide.test.ts", name: "a largest number of open holds" },
+    caught: { test: "packages/ledger/src/decide.test.ts", name: "of an account have a largest number" },
+  },
+  {
+    file: "packages/ledger/src/judge/judge-place.ts",
+    find: "  if (openHolds(levels[0]) >= HOLDS_PER_FREE_PLACE * free)",
+    replace: "  if ((levels[0]?.totals.holds ?? 0) >= HOLDS_PER_FREE_PLACE * free)",
+    what: "a key has its share of open holds once more in each window",
+    caught: { test: "packages/ledger/src/decide.test.ts", name: "of a key alone are three quarters" },
   },
   {
     file: `${CHAIN}/account-work.ts`,

@@ -275,6 +275,12 @@ describe("place is refused", () => {
       /^This account has as many open requests/,
     ],
     [
+      "beyond the share of one key in the open requests of its account",
+      { code: OutcomeCode.SHARE_OF_HOLDS_USED },
+      "rate_limit_exceeded",
+      /^This API key has its share of the open requests of its account/,
+    ],
+    [
       "to a deleted key",
       { code: OutcomeCode.SPENDER_INACTIVE },
       "invalid_api_key",

@@ -410,6 +410,12 @@ function refusal(outcome: Outcome, now: number): ServiceError {
         "This account has as many open requests as one account may have; try again when some have ended. You are not charged.",
         { retryAfterMs: IN_FLIGHT_RETRY_MS },
       );
+    case OutcomeCode.SHARE_OF_HOLDS_USED:
+      return new ServiceError(
+        "rate_limit_exceeded",
+        "This API key has its share of the open requests of its account, three for each free place; try again when some have ended. You are not charged.",
+        { retryAfterMs: IN_FLIGHT_RETRY_MS },
+      );
     case OutcomeCode.CLAIM_IN_PROGRESS:
       return new ServiceError(
         "idempotency_in_progress",

@@ -117,6 +117,9 @@ export function findHold(account: Account, id: Id): Hold | undefined {
 /** Open holds of one account, at most. Each state of the account has all of them, so their number bounds its memory. */
 export const MOST_OPEN_HOLDS = 10_000;
 
+/** Open holds of one key for each free place of its account. A key alone has three quarters of all places. */
+export const HOLDS_PER_FREE_PLACE = 3;
+
 /** Credits without a charge or a hold. Below zero after a negative adjustment or a refund. */
 export function freeCredits({ credited, debited, held }: Account): Credits {
   return credited - debited - held;

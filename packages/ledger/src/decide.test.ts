@@ -3,7 +3,8 @@ import { describe, expect, test } from "@jest/globals";
 import { MOST_OPEN_HOLDS } from "./account.ts";
 import { decide } from "./decide.ts";
 import type { Outcome } from "./outcome.ts";
-import { ACCOUNT, HOUR, KEY, LedgerUnderTest, TAG, THURSDAY } from "./test/ledger-under-test.ts";
+import { ACCOUNT, budget, HOUR, KEY, LedgerUnderTest, TAG, THURSDAY } from "./test/ledger-under-test.ts";
+import { DAY_MS } from "./window.ts";
 
 const HOLD = "hold";
 const CLAIM = { key: "claimed key", fingerprint: "content" };
@@ -548,13 +549,41 @@ describe("a batch", () => {
   });
 });
 
-test("an account has a largest number of open holds, and each end makes room for one place", () => {
-  const ledger = new LedgerUnderTest().open(100n);
-  const place = (no: number) => ledger.place(`hold ${no}`, 0n).code;
-  for (let no = 0; no < MOST_OPEN_HOLDS; no += 1) expect(place(no)).toBe("done");
-  expect(place(MOST_OPEN_HOLDS)).toBe("too_many_holds");
-  expect(ledger.place("hold 1", 0n).code).toBe("done");
-  expect(ledger.extend("hold 1", 5n).code).toBe("done");
-  ledger.release("hold 2");
-  expect([place(MOST_OPEN_HOLDS), place(MOST_OPEN_HOLDS + 1)]).toEqual(["done", "too_many_holds"]);
+describe("open holds", () => {
+  /** Places holds of one budget until one is refused. @returns their number, and the code of the refusal */
+  function fill(ledger: LedgerUnderTest, budgetId: string): readonly [number, string] {
+    for (let count = 0; ; count += 1) {
+      const { code } = ledger.place(`${budgetId} ${count}`, 0n, { budgetId });
+      if (code !== "done") return [count, code];
+    }
+  }
+
+  test("of a key alone are three quarters of the largest number, and the rest is free for other keys", () => {
+    const ledger = new LedgerUnderTest().open(100n, { period: "day" });
+    ledger.put(budget("other"));
+    expect(ledger.place("of yesterday", 0n).code).toBe("done");
+    ledger.now += DAY_MS;
+    expect(fill(ledger, KEY)).toEqual([MOST_OPEN_HOLDS * 0.75 - 1, "share_of_holds_used"]);
+    expect(ledger.place("of yesterday", 0n).code).toBe("done");
+    expect(ledger.extend("of yesterday", 5n).code).toBe("done");
+    ledger.release(`${KEY} 2`);
+    expect([1, 2].map((no) => ledger.place(`one more ${no}`, 0n).code)).toEqual([
+      "done",
+      "share_of_holds_used",
+    ]);
+    expect(fill(ledger, "other")).toEqual([MOST_OPEN_HOLDS * 0.1875, "share_of_holds_used"]);
+  });
+
+  test("of an account have a largest number, and each end makes room for one place", () => {
+    const ledger = new LedgerUnderTest().open(100n);
+    const keys = Array.from({ length: 9 }, (_, no) => `key ${no}`);
+    for (const key of keys) ledger.put(budget(key));
+    const filled = keys.map((key) => fill(ledger, key));
+    expect(filled.reduce((sum, [count]) => sum + count, 0)).toBe(MOST_OPEN_HOLDS);
+    expect(filled.at(-1)).toEqual([0, "too_many_holds"]);
+    expect(ledger.place("key 0 1", 0n, { budgetId: "key 0" }).code).toBe("done");
+    expect(ledger.extend("key 0 1", 5n).code).toBe("done");
+    ledger.release("key 0 2");
+    expect(fill(ledger, "key 8")).toEqual([1, "too_many_holds"]);
+  });
 });

@@ -122,6 +122,8 @@ export interface Suspend extends OnAccount {
 export interface PutBudget extends OnAccount {
   readonly kind: "budget";
   readonly definition: BudgetDefinition;
+  /** True: a stored budget with this id is newer than any definition. */
+  readonly isNew?: boolean | undefined;
 }
 
 /** Absent fields stay unchanged. */

@@ -19,6 +19,8 @@ export type OutcomeCode =
   | "free_limit_exceeded"
   /** place: the account has the largest number of open holds. */
   | "too_many_holds"
+  /** place: the lowest budget has its share of the open holds of the account. */
+  | "share_of_holds_used"
   | "claim_in_progress"
   | "claim_mismatch"
   | "claim_finished"

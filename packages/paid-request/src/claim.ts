@@ -4,13 +4,10 @@ import { createHash, type Hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Claim } from "@gr/clients";
 import { ServiceError } from "@gr/proto";
-import { type FairWork, loopTurns } from "@gr/runtime";
+import { type FairWork, idempotencyKeyOf, loopTurns } from "@gr/runtime";
 
-const HEADER = "idempotency-key";
-const LONGEST_KEY = 255;
 /** Bytes that are hashed in about half a millisecond. */
 const SLICE = 512 * 1024;
-const PRINTABLE = /^[\x20-\x7e]+$/;
 
 type Parts = Iterable<string | Uint8Array>;
 
@@ -47,12 +44,8 @@ export function claimKeyOf(
   endpoint: string,
   { keyId, personId }: Claimant,
 ): Uint8Array | undefined {
-  const value = headers[HEADER];
-  if (value === undefined) return undefined;
-  if (typeof value !== "string") throw invalidKey("send it once");
-  if (value.length > LONGEST_KEY) throw invalidKey(`it must have at most ${LONGEST_KEY} characters`);
-  if (!PRINTABLE.test(value)) throw invalidKey("it must be printable ASCII and not empty");
-  return digestOf([endpoint, value, personId ?? keyId]);
+  const value = idempotencyKeyOf(headers);
+  return value === undefined ? undefined : digestOf([endpoint, value, personId ?? keyId]);
 }
 
 /** Hashes each part with its length, so that two different lists of parts never have equal bytes. */
@@ -88,12 +81,6 @@ async function hashInTurns(hash: Hash, bytes: Uint8Array, work: FairWork): Promi
 }
 
 const bytesOf = (part: string | Uint8Array) => (typeof part === "string" ? Buffer.from(part) : part);
-
-function invalidKey(rule: string): ServiceError {
-  return new ServiceError("invalid_value", `The Idempotency-Key header is not valid: ${rule}.`, {
-    param: "Idempotency-Key",
-  });
-}
 
 /** @param why continues the sentence: "… was carried out and charged once, but its answer …" */
 export function notReplayable(why: string): ServiceError {

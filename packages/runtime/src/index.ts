@@ -50,6 +50,7 @@ export {
 } from "./http/rest-api.ts";
 export { removeSignedIn, reportSignedIn } from "./http/session-header.ts";
 export type { AnswerLimits, CutCause } from "./http/unread-answers.ts";
+export { idempotencyKeyOf } from "./idempotency-key.ts";
 export { defineModule, type Module, type ModuleContext, type ModuleInstance } from "./module.ts";
 export { addressVariables, createRemoteTransport } from "./peers.ts";
 export { type Clock, systemClock, type Timer } from "./process/clock.ts";

@@ -21,8 +21,10 @@ export interface KeyEvents {
   keyRefused(cause: RefusalCause, key?: ApiKey): void;
   /** A request for a new key failed; its client gets no reason. */
   keyNotMinted(accountId: string, error: unknown): void;
-  /** A key could not be stored and its spender could not be switched off again; its secret was never returned. */
-  spenderLeftActive(keyId: string, error: unknown): void;
+  /** An interrupted change or mint was completed. */
+  keySettled(key: ApiKey): void;
+  /** An interrupted change or mint could not be completed yet. */
+  keyUnsettled(keyId: string, error: unknown): void;
 }
 
 export function createKeyEvents(log: Logger, metrics: Registry): KeyEvents {
@@ -75,7 +77,9 @@ export function createKeyEvents(log: Logger, metrics: Registry): KeyEvents {
       log.debug({ cause, keyId: key?.id, accountId: key?.accountId }, "key refused");
     },
     keyNotMinted: (accountId, error) => log.error({ accountId, err: error }, "a key could not be minted"),
-    spenderLeftActive: (keyId, error) =>
-      log.error({ keyId, err: error }, "the spender of a key that was never stored is still active"),
+    keySettled: ({ id, accountId }) =>
+      log.warn({ keyId: id, accountId }, "an interrupted change of a key is completed"),
+    keyUnsettled: (keyId, error) =>
+      log.error({ keyId, err: error }, "an interrupted change of a key is not completed yet"),
   };
 }

@@ -4,11 +4,12 @@ import { createCatalogCopy } from "@gr/clients";
 import { BillingService } from "@gr/proto/billing";
 import { BudgetService } from "@gr/proto/budgets";
 import { CatalogService } from "@gr/proto/catalog";
-import { defineModule, openPool, openRedis } from "@gr/runtime";
+import { defineModule, openPool, openRedis, startRounds } from "@gr/runtime";
 import { keysRest } from "./api/rest.ts";
 import { keysRpc } from "./api/rpc.ts";
 import { keysConfig } from "./config.ts";
 import { createKeyEvents } from "./events.ts";
+import { settleKeys } from "./operations/change-key.ts";
 import type { KeyDeps } from "./operations/key-deps.ts";
 import { createWebTokens } from "./operations/web-token.ts";
 import { createUnknownDigests, digestWith } from "./records/key-digest.ts";
@@ -16,6 +17,9 @@ import { createRevocations } from "./records/revocations.ts";
 import { createKeyStore } from "./records/store.ts";
 
 const schema = { name: "keys", migrations: join(import.meta.dirname, "../migrations") };
+
+/** Pause between two searches for interrupted changes, in milliseconds. */
+export const SETTLE_EVERY_MS = 5_000;
 
 export const keysModule = defineModule({
   name: "keys",
@@ -42,11 +46,20 @@ export const keysModule = defineModule({
       events: createKeyEvents(log, metrics),
       mostKeys: config.MAX_KEYS_PER_ACCOUNT,
     };
+    let stopSettling: (() => Promise<void>) | undefined;
     return {
       rpc: [keysRpc(deps)],
       rest: keysRest(deps),
       // Not part of `ready`: only new allow-lists need the catalogue.
-      start: () => catalog.start(),
+      start: async () => {
+        stopSettling = startRounds({
+          clock,
+          pauseMs: SETTLE_EVERY_MS,
+          round: (stopping) => settleKeys(deps, stopping),
+          failed: (err) => log.warn({ err }, "interrupted changes of keys cannot be read"),
+        });
+        await catalog.start();
+      },
       ready: async () => {
         try {
           await deps.store.ping();
@@ -56,6 +69,7 @@ export const keysModule = defineModule({
         }
       },
       stop: async () => {
+        await stopSettling?.();
         await catalog.stop();
         redis?.disconnect();
         await pool.end();

@@ -1,4 +1,5 @@
 // Fake budgets own the BudgetService in memory, over the ledger of the fake billing service.
+import { isDeepStrictEqual } from "node:util";
 import { type Account, type Budget, budgetUse, findBudget, type Level } from "@gr/ledger";
 import { ServiceError } from "@gr/proto";
 import { BudgetLevel } from "@gr/proto/billing";
@@ -37,6 +38,7 @@ export class FakeBudgets {
       const message = "The account has no budget with this id.";
       throw new ServiceError("budget_not_found", message, { param: "budget_id" });
     }
+    if (known !== undefined && request.onlyNew) return this.#requireSame(request, account, known);
     if (known?.definition.level === "key") throw invalid("budget_id", "This is the budget of a key");
     const { code } = this.#memory.decide(
       known === undefined
@@ -61,6 +63,13 @@ export class FakeBudgets {
       .filter(({ definition: { id } }) => budgetIds.length === 0 || budgetIds.includes(id));
     const { entries, hasMore } = pageOf(found, limit || 100);
     return { budgets: entries.map((budget) => this.#messageOf(account, budget)), hasMore };
+  }
+
+  #requireSame(request: PutBudgetRequest, account: Account, known: Budget) {
+    const { createdAt, revision } = known.definition;
+    const wanted = { ...newBudgetOf(request, createdAt), revision };
+    if (isDeepStrictEqual(wanted, known.definition)) return this.#messageOf(account, known);
+    throw invalid("budget_id", "The budget has other fields");
   }
 
   #open(accountId: string): Account {

@@ -105,7 +105,7 @@ function addCreate(budget: Command, runs: Runs): void {
       runs(async (router, options: CreateOptions) => {
         const { account: accountId, name, level, parent, limit, period, expiresAt } = options;
         const record = await putBudget(router, {
-          ...{ accountId, budgetId: options.id ?? randomUUID(), level, name },
+          ...{ accountId, budgetId: options.id ?? randomUUID(), level, name, onlyNew: true },
           ...(parent === undefined ? {} : { parentId: parent }),
           ...limitOf(limit),
           ...(period === undefined ? {} : { period }),

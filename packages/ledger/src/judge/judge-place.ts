@@ -1,7 +1,14 @@
 // Judge of a place: state of the budgets, then the Idempotency-Key, then the money. Dry runs ask the same questions and change
 // nothing.
 import type { Credits } from "@gr/money";
-import { type Account, findHold, freeUsedAt, type Hold, MOST_OPEN_HOLDS } from "../account.ts";
+import {
+  type Account,
+  findHold,
+  freeUsedAt,
+  HOLDS_PER_FREE_PLACE,
+  type Hold,
+  MOST_OPEN_HOLDS,
+} from "../account.ts";
 import type { Claim, Place } from "../operation.ts";
 import { DONE, type Outcome } from "../outcome.ts";
 import type { BudgetAfter } from "../step.ts";
@@ -38,7 +45,10 @@ export function judgePlace(account: Account, place: Place, facts: Facts, terms: 
     if (claimed.owner !== undefined) return { outcome: replayOutcome(claimed.owner, levels, money) };
   }
   if (money !== undefined) return { outcome: money };
-  if (account.open.size >= MOST_OPEN_HOLDS) return { outcome: { code: "too_many_holds" } };
+  const free = MOST_OPEN_HOLDS - account.open.size;
+  if (free <= 0) return { outcome: { code: "too_many_holds" } };
+  if (openHolds(levels[0]) >= HOLDS_PER_FREE_PLACE * free)
+    return { outcome: { code: "share_of_holds_used" } };
   if (credits === 0n && freeLimit !== null && freeUsedAt(account, now) >= freeLimit) {
     const day = Math.max(windowStart("day", now) ?? 0, account.freeDay);
     return { outcome: refused("free_limit_exceeded", account, { resetsAt: day + DAY_MS }) };
@@ -104,6 +114,13 @@ export function checkSpender(
   const claimed = claimedBy(account, { key: claimKey, fingerprint: "" }, facts, now);
   if ("missing" in claimed) return claimed;
   return { outcome: claimed.owner === undefined ? money : DONE };
+}
+
+/** Holds of a budget in all its windows. */
+function openHolds(lowest: Level | undefined): number {
+  let count = 0;
+  for (const { holds } of lowest?.of.totals.values() ?? []) count += holds;
+  return count;
 }
 
 function repeatOutcome(account: Account, { budgetId, most }: Place, hold: Hold): Outcome {

@@ -48,10 +48,11 @@ function judgeCredit(account: Account, { kind, id, credits, note }: CreditChange
   return changes({ ...accountStep(account, kind, now), id, credits, credited, detail });
 }
 
-function judgeBudget(account: Account, { definition: sent }: PutBudget, now: number): Judged {
+function judgeBudget(account: Account, { definition: sent, isNew }: PutBudget, now: number): Judged {
   const { id, revision } = sent;
   const known = findBudget(account, id)?.definition;
-  if (known !== undefined && known.revision > revision) return { outcome: { code: "stale_revision" } };
+  const isStale = known !== undefined && (isNew === true || known.revision > revision);
+  if (isStale) return { outcome: { code: "stale_revision" } };
   if (known === undefined && hasTooMany(account, sent)) return { outcome: { code: "too_many_budgets" } };
   const parentId = sent.parentId ?? known?.parentId ?? null;
   const definition = parentId === sent.parentId ? sent : { ...sent, parentId };

@@ -40,7 +40,7 @@ async function reaching<T>(answer: Promise<T>): Promise<T> {
 }
 
 function wantedOf(request: PutBudgetRequest): WantedBudget {
-  const { accountId, budgetId, level, parentId, name, period, active } = request;
+  const { accountId, budgetId, level, parentId, name, period, active, onlyNew } = request;
   return {
     accountId: uuid("account_id", accountId),
     id: uuid("budget_id", budgetId),
@@ -53,6 +53,7 @@ function wantedOf(request: PutBudgetRequest): WantedBudget {
       ...expiryChange(request),
       ...(active === undefined ? {} : { active }),
     },
+    onlyNew,
   };
 }
 

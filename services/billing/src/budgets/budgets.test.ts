@@ -76,6 +76,37 @@ describe("a budget", () => {
     expect((await list(accountId)).budgets[1]).toMatchObject(stored);
   });
 
+  test("that must be new is created once, and never changed by a repeat", async () => {
+    const accountId = await wallet.openAccount(ledger.inProcess, 0n);
+    const fields = { budgetId: randomUUID(), level: CUSTOMER, name: "b", limit: limitOf(5n), onlyNew: true };
+    const [first, ...others] = await Promise.all([1, 2, 3].map(() => put(accountId, fields)));
+    for (const other of [...others, await put(accountId, fields)]) expect(other).toEqual(first);
+    const key = await wallet.putSpender(ledger.inProcess, accountId);
+    for (const wrong of [
+      { ...fields, name: "c" },
+      { ...fields, limit: limitOf(6n) },
+      { ...fields, level: MEMBER },
+      { ...fields, active: false },
+      { ...fields, budgetId: key },
+    ]) {
+      await expect(put(accountId, wrong)).rejects.toMatchObject({
+        ...{ reason: "invalid_value", param: "budget_id" },
+      });
+    }
+    expect((await list(accountId)).budgets[0]).toEqual(first);
+  });
+
+  test("that two callers create with other fields at the same time is that of the first", async () => {
+    const accountId = await wallet.openAccount(ledger.inProcess, 0n);
+    const budgetId = randomUUID();
+    const outcomes = await Promise.allSettled(
+      ["a", "b", "c"].map((name) => put(accountId, { budgetId, level: CUSTOMER, name, onlyNew: true })),
+    );
+    const [done] = outcomes.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+    expect(outcomes.filter(({ status }) => status === "rejected")).toHaveLength(2);
+    expect((await list(accountId)).budgets).toEqual([done]);
+  });
+
   test("changes in its named fields only", async () => {
     const accountId = await wallet.openAccount(ledger.inProcess, 0n);
     const { budgetId } = await create(accountId, MEMBER, { limit: limitOf(5n) });

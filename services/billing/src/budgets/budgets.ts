@@ -1,5 +1,6 @@
 // Budgets own the changes and the list of the budgets of an account. Their record is the chain of steps. The keys service owns the
 // budgets of keys, so no change of one begins here.
+import { isDeepStrictEqual } from "node:util";
 import {
   type Account,
   type Budget,
@@ -41,6 +42,8 @@ export interface WantedBudget {
   readonly level?: Level | undefined;
   /** A new budget needs a name. Its other absent fields are none, a lifetime, and open. */
   readonly change: BudgetChange;
+  /** True: an existing budget with these fields is the answer, and one with other fields a refusal. */
+  readonly onlyNew: boolean;
 }
 
 export interface BudgetPage extends Page {
@@ -79,8 +82,9 @@ export function createBudgets({ accounts, clock, post }: BudgetDeps): BudgetStor
   const put = async (wanted: WantedBudget): Promise<BudgetRecord> => {
     const { accountId, id } = wanted;
     const known = await read(accountId, id);
+    if (wanted.onlyNew && known !== undefined) return requireSame(wanted, known);
     const [outcome] = await post([operationFor(wanted, known?.definition, now())]);
-    // Another caller has created the budget and changed it since the read.
+    // Another caller has created the budget since the read.
     if (outcome?.code === "stale_revision") return await put(wanted);
     requireDone(outcome);
     const stored = await read(accountId, id);
@@ -97,6 +101,15 @@ export function createBudgets({ accounts, clock, post }: BudgetDeps): BudgetStor
   };
 }
 
+/** Fields of a new budget that no one named. */
+const NONE = { parentId: null, limit: null, period: "lifetime", expiresAt: null, active: true } as const;
+
+function requireSame({ level, change }: WantedBudget, known: BudgetRecord): BudgetRecord {
+  const { id: _id, createdAt: _createdAt, revision: _revision, ...fields } = known.definition;
+  if (isDeepStrictEqual(fields, { ...NONE, ...change, level })) return known;
+  throw invalid("budget_id", "A budget with this id exists and has other fields");
+}
+
 function operationFor(
   { accountId, id, level, change }: WantedBudget,
   known: BudgetDefinition | undefined,
@@ -106,9 +119,8 @@ function operationFor(
     if (level === undefined) throw noBudget();
     const { name } = change;
     if (name === undefined) throw invalid("name", "A new budget needs a name");
-    const none = { parentId: null, limit: null, period: "lifetime", expiresAt: null, active: true } as const;
-    const definition = { ...none, ...change, id, level, name, createdAt, revision: 1n };
-    return { kind: "budget", accountId, definition };
+    const definition = { ...NONE, ...change, id, level, name, createdAt, revision: 1n };
+    return { kind: "budget", accountId, definition, isNew: true };
   }
   if (known.level === "key") throw invalid("budget_id", "This is the budget of a key; change the key");
   if (level !== undefined && level !== known.level) {

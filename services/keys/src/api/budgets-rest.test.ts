@@ -114,6 +114,61 @@ describe("a budget", () => {
   });
 });
 
+describe("a repeat of a creation with the same Idempotency-Key", () => {
+  const createAs = (key: string, body: object) =>
+    world.rest("POST", "/v1/budgets", manager(), body, { "idempotency-key": key });
+
+  test("creates no second budget, even at the same time", async () => {
+    const { body: above } = await create({ name: "All", level: "account" });
+    const expires_at = new Date(world.clock.now() + 60_000).toISOString();
+    const limits = { spend_limit: 5, spend_limit_period: "day", expires_at };
+    const sent = { name: "b", parent_id: above.id, ...limits };
+    const answers = await Promise.all([createAs("order 1", sent), createAs("order 1", sent)]);
+    world.clock.advance(1_000);
+    answers.push(await createAs("order 1", sent));
+    for (const answer of answers) expect(answer).toMatchObject({ status: 201, body: answers[0]?.body });
+    expect((await list()).data).toEqual([above, answers[0]?.body]);
+  });
+
+  test("is refused with other fields, and changes nothing", async () => {
+    const { body: first } = await createAs("k", { name: "b", spend_limit: 5 });
+    for (const body of [
+      { name: "c", spend_limit: 5 },
+      { name: "b" },
+      { name: "b", spend_limit: 5, level: "member" },
+    ]) {
+      const { status, body: refused } = await createAs("k", body);
+      expect([status, refused.error.code, refused.error.param]).toEqual([
+        ...[422, "idempotency_mismatch", "Idempotency-Key"],
+      ]);
+    }
+    await change(first.id, { spend_limit: 6 });
+    expect((await createAs("k", { name: "b", spend_limit: 5 })).status).toBe(422);
+    expect((await list()).data).toMatchObject([{ id: first.id, name: "b", spend_limit: 6 }]);
+  });
+
+  test("is another budget of another account, and without the header each creation is", async () => {
+    const { body: first } = await createAs("k", { name: "b" });
+    const { body: second } = await createAs("l", { name: "b" });
+    accountId = (await world.keys.createAccount({ name: "Other" })).accountId;
+    const { body: foreign } = await createAs("k", { name: "b" });
+    const ids = [
+      first,
+      second,
+      foreign,
+      (await create({ name: "b" })).body,
+      (await create({ name: "b" })).body,
+    ];
+    expect(new Set(ids.map(({ id }) => id)).size).toBe(5);
+    expect((await list()).data).toHaveLength(3);
+  });
+
+  test.each(["", "é", "k".repeat(256)])("is refused with the invalid key %j", async (key) => {
+    const { status, body } = await createAs(key, { name: "b" });
+    expect([status, body.error.param]).toEqual([400, "Idempotency-Key"]);
+  });
+});
+
 test("the list has pages, without the budgets of keys", async () => {
   const ids: string[] = [];
   for (let count = 0; count < 5; count += 1) {

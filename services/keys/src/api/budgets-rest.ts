@@ -1,20 +1,27 @@
 // The public paths of budgets above keys, for management keys: POST, GET and PATCH /v1/budgets. Billing owns the budgets; this file
 // owns their fields.
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { managementKey } from "@gr/identity";
 import { type Credits, formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import { BudgetLevel } from "@gr/proto/billing";
 import { type Budget, BudgetState, type PutBudgetRequestSchema } from "@gr/proto/budgets";
-import { type FairGate, LONGEST_PAGE, loopTurns, pageFields, type RestRoute, restRoute } from "@gr/runtime";
+import {
+  type FairGate,
+  idempotencyKeyOf,
+  LONGEST_PAGE,
+  loopTurns,
+  pageFields,
+  type RestRoute,
+  restRoute,
+} from "@gr/runtime";
 import { z } from "zod";
 import type { KeyDeps } from "../operations/key-deps.ts";
-import { spendPeriodOf } from "../operations/spender.ts";
+import { periodOf, spendPeriodOf } from "../operations/spender.ts";
 import { isoTime } from "../records/key.ts";
 import { expiryField } from "./expiry.ts";
 import { budgetField, nameField, periodField, spendLimitField } from "./key-fields.ts";
-import { periodOf } from "./key-messages.ts";
 
 const PATH = "/v1/budgets";
 
@@ -27,6 +34,10 @@ const LEVELS = {
 const levelField = z.enum(["account", "member", "customer"], {
   error: "The level must be account, member or customer",
 });
+
+const KEY_WORDS =
+  "Random value of the client, a new one for each budget of the account. A repeat with the same key and fields creates no second " +
+  "budget: it gets the budget as it is. Other fields, or a budget that has changed, are refused with 422.";
 
 const usd = z.string().describe("USD with four decimals");
 const time = z.string().meta({ format: "date-time" });
@@ -115,12 +126,17 @@ const createRoute = (deps: KeyDeps) =>
         schema: budgetRecord,
       },
       409: { description: "The account has the maximum number of budgets" },
+      422: { description: "The budget of this Idempotency-Key has other fields" },
       ...refusals,
     },
-    handle: async ({ body: { level, parent_id: parentId, ...change }, caller: { accountId }, reply }) => {
+    headers: { "Idempotency-Key": KEY_WORDS },
+    handle: async ({ http, body, caller: { accountId }, reply }) => {
+      const { level, parent_id: parentId, ...change } = body;
+      const key = idempotencyKeyOf(http.headers);
+      const budgetId = key === undefined ? randomUUID() : budgetIdOf(accountId, key);
       const fields = { level: LEVELS[level], ...(parentId === null ? {} : { parentId }) };
-      const request = { accountId, budgetId: randomUUID(), ...fields, ...changeOf(change) };
-      return reply.status(201).send(await put(deps, request));
+      const request = { accountId, budgetId, onlyNew: true, ...fields, ...changeOf(change) };
+      return reply.status(201).send(await put(deps, request, otherFields));
     },
   });
 
@@ -164,7 +180,7 @@ const changeRoute = (deps: KeyDeps) =>
       const { data: budgetId } = budgetField.safeParse((http.params as { id: string }).id);
       if (budgetId === undefined) throw noBudget();
       const switched = active === undefined ? {} : { active };
-      return put(deps, { accountId, budgetId, ...switched, ...changeOf(change) });
+      return put(deps, { accountId, budgetId, ...switched, ...changeOf(change) }, noBudget);
     },
   });
 
@@ -193,14 +209,28 @@ function changeOf({
   };
 }
 
-async function put({ budgets }: KeyDeps, request: PutInit): Promise<BudgetRecord> {
+/** @param refusal error for this id: a budget of a key, none, or one with other fields */
+async function put(
+  { budgets }: KeyDeps,
+  request: PutInit,
+  refusal: () => ServiceError,
+): Promise<BudgetRecord> {
   const { budget } = await budgets.putBudget(request).catch((error: unknown) => {
-    // Only the path of a change names a budget, and a budget of a key is none of these.
-    const isUnknown = error instanceof ServiceError && error.param === "budget_id";
-    throw isUnknown ? noBudget() : error;
+    throw error instanceof ServiceError && error.param === "budget_id" ? refusal() : error;
   });
   if (budget === undefined) throw new Error("Billing answered without a budget.");
   return recordOf(budget);
+}
+
+/** A digest, so no client can choose the id of a budget that belongs to a person, a key or an account. */
+function budgetIdOf(accountId: string, key: string): string {
+  const digest = createHash("sha256").update(`budget ${accountId} ${key}`).digest("hex");
+  return digest.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, "$1-$2-8$3-8$4-$5");
+}
+
+function otherFields(): ServiceError {
+  const message = "The budget of this Idempotency-Key has other fields; use a new key for each budget.";
+  return new ServiceError("idempotency_mismatch", message, { param: "Idempotency-Key" });
 }
 
 function noBudget(): ServiceError {

@@ -5,7 +5,7 @@ import { SpendPeriod } from "@gr/proto/billing";
 import { type AccountSchema, type KeySchema, KeyKind as ProtoKind } from "@gr/proto/keys";
 import { spendPeriodOf } from "../operations/spender.ts";
 import { WEB_TOKEN_NAME, type WebToken } from "../operations/web-token.ts";
-import type { ApiKey, KeyKind, Period } from "../records/key.ts";
+import type { ApiKey, KeyKind } from "../records/key.ts";
 import type { Account } from "../records/store.ts";
 
 type KeyMessage = MessageInitShape<typeof KeySchema>;
@@ -18,19 +18,6 @@ const KINDS: Readonly<Partial<Record<ProtoKind, KeyKind>>> = {
 /** Undefined for no kind of key. */
 export function kindOf(kind: ProtoKind): KeyKind | undefined {
   return KINDS[kind];
-}
-
-const PERIODS: Readonly<Record<SpendPeriod, Period | null>> = {
-  [SpendPeriod.UNSPECIFIED]: null,
-  [SpendPeriod.LIFETIME]: null,
-  [SpendPeriod.DAY]: "day",
-  [SpendPeriod.WEEK]: "week",
-  [SpendPeriod.MONTH]: "month",
-};
-
-/** Undefined for a period of a newer contract, which the schemas then refuse. */
-export function periodOf(period: SpendPeriod): Period | null | undefined {
-  return PERIODS[period];
 }
 
 export function messageOfAccount(account: Account): MessageInitShape<typeof AccountSchema> {

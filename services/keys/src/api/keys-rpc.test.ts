@@ -183,11 +183,10 @@ describe("CreateAccount", () => {
 });
 
 describe("MintKey", () => {
-  test("writes the spender first, with all that billing needs to judge the key", async () => {
+  test("writes the spender before the key exists, with all that billing needs to judge the key", async () => {
     let keysBefore = -1;
-    world.billing.beforePutSpender = async ({ spenderId }) => {
-      const { rowCount } = await world.db.query("SELECT FROM keys.api_key WHERE id = $1", [spenderId]);
-      keysBefore = rowCount ?? -1;
+    world.billing.beforePutSpender = async () => {
+      keysBefore = (await world.keys.listKeys({ accountId })).keys.length;
     };
     const expiresAt = BigInt(world.clock.now() + HOUR);
     const { key, secret } = await mint({ capCredits: 5_000n, period: SpendPeriod.WEEK, expiresAt });
@@ -224,28 +223,23 @@ describe("MintKey", () => {
     expect(world.billing.spenders).toEqual([]);
   });
 
-  test("leaves no key when billing refuses the spender", async () => {
+  test("leaves no row when billing refuses the spender, and no key when billing does not answer", async () => {
     const before = await countRows("api_key");
-    world.billing.beforePutSpender = async () => {
-      throw new ServiceError("billing_unavailable", "down");
-    };
-    expect(await refusal(mint())).toMatchObject({ reason: "billing_unavailable" });
-    expect(await countRows("api_key")).toBe(before);
+    for (const reason of ["invalid_value", "billing_unavailable"] as const) {
+      world.billing.beforePutSpender = async () => {
+        throw new ServiceError(reason, "refused");
+      };
+      expect(await refusal(mint())).toMatchObject({ reason });
+      expect(await countRows("api_key")).toBe(before + (reason === "invalid_value" ? 0 : 1));
+      expect((await world.keys.listKeys({ accountId })).keys).toEqual([]);
+    }
   });
 
-  test("switches the spender off again when the key cannot be stored", async () => {
-    await world.db.query("ALTER TABLE keys.api_key ADD CONSTRAINT full_up CHECK (name <> 'a key') NOT VALID");
-    try {
+  test("that cannot be stored never reaches billing", async () => {
+    await world.withCrash("name <> 'a key'", async () => {
       await expect(mint()).rejects.toThrow("internal error");
-      world.billing.beforePutSpender = async ({ active }) => {
-        if (!active) throw new ServiceError("billing_unavailable", "down");
-      };
-      // An internal error, not billing's own, because the caller must learn that no key exists.
-      await expect(mint()).rejects.toThrow("internal error");
-    } finally {
-      await world.db.query("ALTER TABLE keys.api_key DROP CONSTRAINT full_up");
-    }
-    expect(world.billing.spenders.map(({ active }) => active)).toEqual([true, false, true]);
+    });
+    expect(world.billing.spenders).toEqual([]);
     expect((await world.keys.listKeys({ accountId })).keys).toEqual([]);
   });
 

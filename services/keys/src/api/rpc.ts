@@ -24,6 +24,7 @@ import type { KeyDeps } from "../operations/key-deps.ts";
 import { listKeys } from "../operations/list-keys.ts";
 import { mintKey, type NewKey } from "../operations/mint-key.ts";
 import { rotateKey } from "../operations/rotate-key.ts";
+import { periodOf } from "../operations/spender.ts";
 import { verifyKey, verifyWebToken } from "../operations/verify-key.ts";
 import { LONGEST_LIFETIME_MS } from "../operations/web-token.ts";
 import type { KeyKind } from "../records/key.ts";
@@ -41,7 +42,7 @@ import {
   responseFormatField,
   savesTextsField,
 } from "./key-fields.ts";
-import { kindOf, messageOfAccount, messageOfKey, messageOfWebToken, periodOf } from "./key-messages.ts";
+import { kindOf, messageOfAccount, messageOfKey, messageOfWebToken } from "./key-messages.ts";
 
 const MOST_OVERLAP_MS = 30 * 24 * 3_600_000;
 const PAGE_RANGE = `It must be from 1 to ${LONGEST_PAGE}, or 0 for as many`;

@@ -1,12 +1,12 @@
 // Key changes are updates and deletions: under a lock of the key, billing's spender changes first and our row second.
 // Their revision is raised before the call to billing. So no update revives a deleted key, whether it runs at the same
-// time or reaches billing late.
+// time or reaches billing late. The row is unsettled in between, so settleKeys finds and completes an interrupted change.
 import { ServiceError } from "@gr/proto";
 import { isUuid } from "@gr/runtime";
 import { type ApiKey, isUnlimited, type KeyKind } from "../records/key.ts";
 import { requireKnownNames } from "./allow-lists.ts";
 import type { KeyDeps } from "./key-deps.ts";
-import { putSpenderOf } from "./spender.ts";
+import { keyAtBilling, putSpenderOf } from "./spender.ts";
 
 /** A key, and the account that it must belong to. */
 export interface OwnKey {
@@ -77,30 +77,64 @@ export async function deleteKey(deps: KeyDeps, which: OwnKey): Promise<string> {
  * Billing may refuse a change that has the lock. Then our tables were restored to an older state and have lost
  * revisions. The change is repeated above billing's revision, because a deleted key must not spend.
  *
- * A crash after billing's write results in two forms of the key: billing has the new one and our row the old one. A
- * repeat of the change updates our row. Any other change writes the spender anew from our row.
+ * After a crash between the two writes, billing has the new fields and our row the old ones, but is unsettled. A later
+ * change begins with the fields of billing: they are in force, and a parent is there for good.
  * @param next returns the wanted state of the key.
  * @throws ServiceError key_not_found, the same for unknown, foreign and deleted keys and those of another kind; errors
  * of `next` and of billing.
  */
 async function changeKey(
-  { store, billing, revocations }: KeyDeps,
+  { store, billing, revocations, clock }: KeyDeps,
   which: OwnKey,
   next: (key: ApiKey) => ApiKey,
 ): Promise<ApiKey> {
   const known = await findKey({ store }, which);
   let before = known;
   const stored = await store.change(known.id, {
-    next: (key) => {
+    next: async (key, isSettled) => {
       before = key;
       // The second of two simultaneous deletions finds the key already deleted.
       if (key.deletedAt !== null) throw keyNotFound();
-      return next(key);
+      return next(isSettled ? key : await keyAtBilling(billing, key));
     },
-    announce: async (changed) => (changed.kind === "normal" ? putSpenderOf(billing, changed) : undefined),
+    announce: (changed) => putSpenderOf(billing, changed),
+    now: clock.now(),
   });
   revocations.tell(before, stored);
   return stored;
+}
+
+/** Age of an interrupted change. A mint waits for billing no longer, and clocks of two processes differ less. */
+const INTERRUPTED_AFTER_MS = 60_000;
+const MOST_SETTLED = 100;
+
+/**
+ * Completes changes that a crash or a failure interrupted: our row gets the fields that billing has, under a new revision.
+ * The spender of an interrupted mint is switched off, because its secret was never returned.
+ */
+export async function settleKeys(deps: KeyDeps, stopping: AbortSignal): Promise<void> {
+  const { store, clock, events } = deps;
+  const ids = await store.listUnsettled(clock.now() - INTERRUPTED_AFTER_MS, MOST_SETTLED);
+  for (const id of ids) {
+    if (stopping.aborted) return;
+    await settleKey(deps, id).catch((error: unknown) => events.keyUnsettled(id, error));
+  }
+}
+
+async function settleKey({ store, billing, revocations, clock, events }: KeyDeps, id: string): Promise<void> {
+  let before: ApiKey | undefined;
+  const stored = await store.change(id, {
+    next: async (key, isSettled) => {
+      if (isSettled) return undefined;
+      before = key;
+      return key.deletedAt === null ? keyAtBilling(billing, key) : key;
+    },
+    announce: (changed) => putSpenderOf(billing, changed),
+    now: clock.now(),
+  });
+  if (before === undefined) return;
+  revocations.tell(before, stored);
+  events.keySettled(stored);
 }
 
 /** Checks the rules between fields, which depend on the current key. Each single field was checked before. */

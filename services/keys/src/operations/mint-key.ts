@@ -1,5 +1,5 @@
-// mintKey creates a key. Billing stores the spender before the key's own row is written. So billing can judge every
-// existing key, and a failed mint creates no key.
+// mintKey creates a key. Its row is deleted and unsettled until billing has stored the spender. So billing can judge every
+// existing key, and settleKeys finds the spender of an interrupted mint.
 import { randomUUID } from "node:crypto";
 import { createKeySecret } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
@@ -42,12 +42,11 @@ export async function mintKey(deps: KeyDeps, wanted: NewKey): Promise<{ key: Api
     former: null,
     revision: 1n,
   };
-  if (key.kind === "normal") await putSpender(billing, key);
-  try {
-    await store.addKey(key, digestOf(secret));
-  } catch (error) {
-    await switchOffSpender(deps, key);
-    throw error;
+  await store.addKey(key, digestOf(secret));
+  if (key.kind === "normal") {
+    await putSpender(billing, key).catch((error: unknown) => dropRefused(deps, key, error));
+    if (!(await store.endMint(key)))
+      throw new Error(`The mint of key ${key.id} was interrupted for too long.`);
   }
   unknownDigests.clear();
   events.keyMinted(key);
@@ -61,15 +60,8 @@ async function refuseTooMany({ store, mostKeys }: KeyDeps, accountId: string): P
   throw new ServiceError("too_many_keys", message);
 }
 
-/**
- * Switches off the spender of a key that was not stored. Its secret was never returned, and lists of usage must not
- * show it as active.
- */
-async function switchOffSpender({ billing, events }: KeyDeps, key: ApiKey): Promise<void> {
-  if (key.kind !== "normal") return;
-  try {
-    await putSpender(billing, { ...key, active: false, revision: key.revision + 1n });
-  } catch (error) {
-    events.spenderLeftActive(key.id, error);
-  }
+/** Without an answer the row stays unsettled, because billing may have stored the spender. */
+async function dropRefused({ store }: KeyDeps, key: ApiKey, error: unknown): Promise<never> {
+  if (error instanceof ServiceError && error.reason === "invalid_value") await store.dropMint(key);
+  throw error;
 }

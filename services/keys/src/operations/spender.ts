@@ -2,7 +2,7 @@
 // ours.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ServiceError } from "@gr/proto";
-import { type BillingService, type SpenderSchema, SpendPeriod } from "@gr/proto/billing";
+import { type BillingService, type Spender, type SpenderSchema, SpendPeriod } from "@gr/proto/billing";
 import type { ServiceClient } from "@gr/runtime";
 import type { ApiKey, Period } from "../records/key.ts";
 import type { Account } from "../records/store.ts";
@@ -13,6 +13,19 @@ const PERIODS: Readonly<Record<Period, SpendPeriod>> = {
   week: SpendPeriod.WEEK,
   month: SpendPeriod.MONTH,
 };
+
+const PERIOD_NAMES: Readonly<Record<SpendPeriod, Period | null>> = {
+  [SpendPeriod.UNSPECIFIED]: null,
+  [SpendPeriod.LIFETIME]: null,
+  [SpendPeriod.DAY]: "day",
+  [SpendPeriod.WEEK]: "week",
+  [SpendPeriod.MONTH]: "month",
+};
+
+/** Undefined for a period of a newer contract, which the schemas then refuse. */
+export function periodOf(period: SpendPeriod): Period | null | undefined {
+  return PERIOD_NAMES[period];
+}
 
 /** No period means one window that never ends. */
 export function spendPeriodOf(period: Period | null): SpendPeriod {
@@ -31,7 +44,8 @@ export function spenderOf(key: ApiKey): MessageInitShape<typeof SpenderSchema> {
     active: key.active && key.deletedAt === null,
     createdAt: BigInt(key.createdAt),
     revision: key.revision,
-    parentId: key.budgetId ?? "",
+    // Without a parent billing keeps the stored one, also for a deleted key that never had a valid one.
+    parentId: key.deletedAt === null ? (key.budgetId ?? "") : "",
   };
 }
 
@@ -46,23 +60,47 @@ export async function putSpender(billing: ServiceClient<typeof BillingService>, 
 }
 
 /**
- * Sends billing the current state of a key.
+ * Sends billing the current state of a key, if it can spend.
  * @returns undefined if billing accepts it; else the newer revision that billing has.
  */
 export async function putSpenderOf(
   billing: ServiceClient<typeof BillingService>,
   key: ApiKey,
 ): Promise<bigint | undefined> {
+  if (key.kind !== "normal") return undefined;
   try {
     await putSpender(billing, key);
     return undefined;
   } catch (error) {
     if (!(error instanceof ServiceError) || error.param !== "spender.revision") throw error;
-    const wanted = { accountId: key.accountId, bySpender: true, spenderId: key.id };
-    const stored = (await billing.getCredits(wanted)).usage[0]?.spender;
+    const stored = await storedSpender(billing, key);
     if (stored === undefined) throw error;
     return stored.revision;
   }
+}
+
+/** Returns the key with the fields that billing has; the same key if billing has none. */
+export async function keyAtBilling(
+  billing: ServiceClient<typeof BillingService>,
+  key: ApiKey,
+): Promise<ApiKey> {
+  const spender = key.kind === "normal" ? await storedSpender(billing, key) : undefined;
+  if (spender === undefined) return key;
+  const { name, active, capCredits, period, expiresAt, parentId } = spender;
+  return {
+    ...{ ...key, name, active },
+    spendLimit: capCredits ?? null,
+    period: periodOf(period) ?? null,
+    expiresAt: expiresAt === undefined ? null : Number(expiresAt),
+    budgetId: parentId || null,
+  };
+}
+
+async function storedSpender(
+  billing: ServiceClient<typeof BillingService>,
+  { accountId, id }: ApiKey,
+): Promise<Spender | undefined> {
+  return (await billing.getCredits({ accountId, bySpender: true, spenderId: id })).usage[0]?.spender;
 }
 
 /** The spender of all web tokens of an account. It has no spend limit, and the tokens carry their expiry themselves. */

@@ -22,7 +22,14 @@ export interface KeyStore {
   renameAccount(accountId: string, name: string): Promise<void>;
   /** Sets the default of an account; null = none. */
   setResponseFormat(accountId: string, format: ResponseFormat | null): Promise<void>;
+  /** Stores a key. A normal key is deleted and unsettled until its mint ends. */
   addKey(key: ApiKey, digest: Buffer): Promise<void>;
+  /** Ends the mint of a normal key. @returns false if the key was settled before: it stays deleted */
+  endMint(key: ApiKey): Promise<boolean>;
+  /** Deletes the row of a key that billing has refused. */
+  dropMint(key: ApiKey): Promise<void>;
+  /** Ids of keys that have been unsettled since before `before` (Unix milliseconds), longest first. */
+  listUnsettled(before: number, most: number): Promise<string[]>;
   /** Finds a key under either digest, even while another process moves it. */
   findByDigest(digest: Buffer, other?: Buffer): Promise<FoundKey | undefined>;
   /** Moves a key to the other digest. A key that is no longer under the first one stays unchanged. */
@@ -74,13 +81,18 @@ export interface KeyPage {
 }
 
 export interface StoredChange {
-  /** Returns the wanted key; its revision is ignored. A rejection changes nothing. */
-  readonly next: (key: ApiKey) => ApiKey;
+  /**
+   * Returns the wanted key, whose revision is ignored; undefined = no change. A rejection changes nothing.
+   * @param isSettled false: billing may have another state of the key, from an interrupted change
+   */
+  readonly next: (key: ApiKey, isSettled: boolean) => Promise<ApiKey | undefined>;
   /**
    * Receives the wanted key. Only its new revision is durable then. A receiver that has the same or a higher revision
    * returns its own; the change is then announced once more, above it.
    */
   readonly announce: (changed: ApiKey) => Promise<bigint | undefined>;
+  /** Unix milliseconds. */
+  readonly now: number;
 }
 
 interface AccountRow {
@@ -110,11 +122,12 @@ interface KeyRow {
   saves_texts: boolean;
   former_hint: string | null;
   former_ends_at: Date | null;
+  unsettled_since: Date | null;
 }
 
 const INSERTED = `id, account_id, name, kind, hint, active, cap_credits, period, expires_at, created_at, deleted_at,
   revision, response_format, allowed_models, allowed_providers, budget_id, saves_texts`;
-const COLUMNS = `${INSERTED}, former_hint, former_ends_at`;
+const COLUMNS = `${INSERTED}, former_hint, former_ends_at, unsettled_since`;
 
 const FIND_BY_DIGEST = `SELECT ${COLUMNS}, CASE WHEN digest IN ($1, $2) THEN digest ELSE former_digest END AS digest,
   digest NOT IN ($1, $2) AS is_former,
@@ -150,12 +163,19 @@ const LIST_ACCOUNTS = `SELECT id, name, created_at, response_format FROM account
 const FIND_ACCOUNT = "SELECT id, name, created_at, response_format FROM account WHERE id = $1";
 
 /** Raises the revision above its current value and above $2. */
-const RAISE_REVISION =
-  "UPDATE api_key SET revision = greatest(revision, $2) + 1 WHERE id = $1 RETURNING revision";
+const RAISE_REVISION = `UPDATE api_key SET revision = greatest(revision, $2) + 1, unsettled_since = $3
+  WHERE id = $1 RETURNING revision`;
+
+/** A sweep that settled the key has raised its revision. */
+const OF_THE_MINT = "id = $1 AND revision = $2 AND unsettled_since IS NOT NULL";
+const END_MINT = `UPDATE api_key SET deleted_at = NULL, unsettled_since = NULL WHERE ${OF_THE_MINT}`;
+const DROP_MINT = `DELETE FROM api_key WHERE ${OF_THE_MINT}`;
+
+const LIST_UNSETTLED = "SELECT id FROM api_key WHERE unsettled_since < $1 ORDER BY unsettled_since LIMIT $2";
 
 const CHANGE_KEY = `UPDATE api_key SET name = $2, active = $3, cap_credits = $4, period = $5, expires_at = $6,
-  deleted_at = $7, response_format = $8, allowed_models = $9, allowed_providers = $10, budget_id = $11, saves_texts = $12
-  WHERE id = $1`;
+  deleted_at = $7, response_format = $8, allowed_models = $9, allowed_providers = $10, budget_id = $11, saves_texts = $12,
+  unsettled_since = NULL WHERE id = $1`;
 
 export function createKeyStore(pool: Pool): KeyStore {
   const keys = async (condition: string, values: unknown[]): Promise<ApiKey[]> => {
@@ -187,9 +207,21 @@ export function createKeyStore(pool: Pool): KeyStore {
       await pool.query("UPDATE account SET response_format = $2 WHERE id = $1", [accountId, format]);
     },
     addKey: async (key, digest) => {
-      const values = [...valuesOf(key), digest];
+      const since = key.kind === "normal" ? key.createdAt : null;
+      const values = [...valuesOf({ ...key, deletedAt: since }), digest, dateOf(since)];
       const places = values.map((_, index) => `$${index + 1}`).join(", ");
-      await pool.query(`INSERT INTO api_key (${INSERTED}, digest) VALUES (${places})`, values);
+      await pool.query(
+        `INSERT INTO api_key (${INSERTED}, digest, unsettled_since) VALUES (${places})`,
+        values,
+      );
+    },
+    endMint: async ({ id, revision }) => (await pool.query(END_MINT, [id, revision])).rowCount === 1,
+    dropMint: async ({ id, revision }) => {
+      await pool.query(DROP_MINT, [id, revision]);
+    },
+    listUnsettled: async (before, most) => {
+      const { rows } = await pool.query<{ id: string }>(LIST_UNSETTLED, [new Date(before), most]);
+      return rows.map(({ id }) => id);
     },
     findByDigest: async (digest, other = digest) => {
       const { rows } = await reading(pool.query<FoundRow>(FIND_BY_DIGEST, [digest, other]));
@@ -212,11 +244,13 @@ export function createKeyStore(pool: Pool): KeyStore {
       const { rows } = await reading(pool.query<{ count: bigint }>(COUNT, [accountId, most]));
       return Number(rows[0]?.count ?? 0);
     },
-    change: (keyId, { next, announce }) =>
+    change: (keyId, { next, announce, now }) =>
       withKeyLock(pool, keyId, async (client) => {
         const found = await client.query<KeyRow>(`SELECT ${COLUMNS} FROM api_key WHERE id = $1`, [keyId]);
-        const changed = next(keyOf(only(found.rows)));
-        const revision = await announceAbove(client, changed, announce);
+        const row = only(found.rows);
+        const changed = await next(keyOf(row), row.unsettled_since === null);
+        if (changed === undefined) return keyOf(row);
+        const revision = await announceAbove(client, changed, announce, new Date(now));
         const { name, active, spendLimit, period, expiresAt, deletedAt, responseFormat } = changed;
         const times = [dateOf(expiresAt), dateOf(deletedAt)];
         const lists = [changed.allowedModels, changed.allowedProviders];
@@ -236,10 +270,11 @@ async function announceAbove(
   client: PoolClient,
   changed: ApiKey,
   announce: StoredChange["announce"],
+  now: Date,
 ): Promise<bigint> {
   let known: bigint | undefined = 0n;
   for (let calls = 0; calls < 2; calls += 1) {
-    const raised = await client.query<Pick<KeyRow, "revision">>(RAISE_REVISION, [changed.id, known]);
+    const raised = await client.query<Pick<KeyRow, "revision">>(RAISE_REVISION, [changed.id, known, now]);
     const { revision } = only(raised.rows);
     known = await announce({ ...changed, revision });
     if (known === undefined) return revision;

@@ -22,7 +22,7 @@ import {
 import { ManualClock, testDatabase } from "@gr/testing";
 import pg from "pg";
 import { z } from "zod";
-import { keysModule } from "../module.ts";
+import { keysModule, SETTLE_EVERY_MS } from "../module.ts";
 import { type CuttableProxy, startCuttableProxy } from "./cuttable-proxy.ts";
 
 const SECRET = "internal-secret-of-the-keys-tests-0123456789";
@@ -32,16 +32,26 @@ export const PEPPER = "pepper-of-the-keys-tests-0123456789-abcdef";
 export interface KeysUnderTest {
   readonly keys: ServiceClient<typeof KeysService>;
   readonly billing: BillingOfKeys;
-  readonly clock: ManualClock;
+  readonly clock: KeysClock;
   readonly db: pg.Pool;
   readonly databaseUrl: string;
   /** Between the module and its database. */
   readonly proxy: CuttableProxy;
   /** Calls a REST path of the module as this principal. */
-  rest(method: string, path: string, as: Principal | null, body?: string | object): Promise<RestAnswer>;
+  rest(
+    method: string,
+    path: string,
+    as: Principal | null,
+    body?: string | object,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<RestAnswer>;
   /** Prometheus text of the process. */
   metrics(): Promise<string>;
   readyz(): Promise<{ status: number; body: unknown }>;
+  /** Refuses each row of a key without this condition while `work` runs, as a crash before the write would. */
+  withCrash(condition: string, work: () => Promise<void>): Promise<void>;
+  /** Runs one round of settleKeys a minute later. */
+  settle(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -82,7 +92,7 @@ export async function startKeys(settings: Environment = {}): Promise<KeysUnderTe
   const moduleUrl = new URL(database.url);
   moduleUrl.search = "";
   moduleUrl.host = `127.0.0.1:${proxy.port}`;
-  const clock = new ManualClock(Date.now());
+  const clock = new KeysClock(Date.now());
   const billing = new BillingOfKeys(clock);
   const running = await startProcess([keysModule, billing.module, catalogModule], {
     env: {
@@ -116,6 +126,18 @@ export async function startKeys(settings: Environment = {}): Promise<KeysUnderTe
       const response = await fetch(`${httpUrl}/readyz`);
       return { status: response.status, body: await response.json() };
     },
+    withCrash: async (condition, work) => {
+      await db.query(`ALTER TABLE keys.api_key ADD CONSTRAINT crash CHECK (${condition}) NOT VALID`);
+      try {
+        await work();
+      } finally {
+        await db.query("ALTER TABLE keys.api_key DROP CONSTRAINT crash");
+      }
+    },
+    settle: async () => {
+      clock.advance(61_000);
+      await clock.runRound();
+    },
     stop: async () => {
       await db.end();
       await running.stop();
@@ -123,6 +145,27 @@ export async function startKeys(settings: Environment = {}): Promise<KeysUnderTe
       await database.drop();
     },
   };
+}
+
+/** Time that only a test moves; the rounds of the module wait for the test, too. */
+class KeysClock extends ManualClock {
+  #paused = Promise.withResolvers<() => void>();
+
+  override sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    if (ms !== SETTLE_EVERY_MS) return super.sleep(ms, signal);
+    return new Promise((resolve) => {
+      signal?.addEventListener("abort", () => resolve());
+      this.#paused.resolve(resolve);
+    });
+  }
+
+  /** Ends the pause before a round, and waits for the pause after it. */
+  async runRound(): Promise<void> {
+    const begin = await this.#paused.promise;
+    this.#paused = Promise.withResolvers();
+    begin();
+    await this.#paused.promise;
+  }
 }
 
 export interface RestAnswer {
@@ -138,10 +181,12 @@ function restCaller(baseUrl: string, module: string, secret: string, clock: Cloc
     path: string,
     as: Principal | null,
     body?: string | object,
+    headers: Readonly<Record<string, string>> = {},
   ): Promise<RestAnswer> => {
     const response = await fetch(baseUrl + path, {
       method,
       headers: {
+        ...headers,
         [PRINCIPAL_HEADER]: signPrincipal(secret, module, as, clock),
         ...(body === undefined ? {} : { "content-type": "application/json" }),
       },
