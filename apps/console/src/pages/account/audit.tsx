@@ -46,7 +46,9 @@ export function AuditTable({ entries }: { entries: readonly AuditEntry[] }) {
           <Table.Td className="break-anywhere" miw={120}>
             {entry.address ?? "–"}
           </Table.Td>
-          <Table.Td title={entry.action}>{actionText(entry.action)}</Table.Td>
+          <Table.Td className="one-line" title={entry.action}>
+            {actionText(entry.action)}
+          </Table.Td>
           <Table.Td className="break-anywhere">
             <Stack gap={0}>
               <Text size="sm">{detailText(entry.detail)}</Text>

@@ -140,7 +140,7 @@ function ModelTable({ models }: { models: readonly ModelRecord[] }) {
   return (
     <>
       <RowsTable
-        heads={["Model", "Type", "Can do", "Providers", "Arena score", "Price"]}
+        heads={["Model", "Type", "Can do", "Providers", "Arena", "Price"]}
         figures={2}
         hasActions={account !== undefined}
         minWidth={860}
@@ -162,7 +162,7 @@ function ModelRow({ model }: { model: ModelRecord }) {
   const { account } = useParams({ strict: false });
   return (
     <Table.Tr>
-      <Table.Td>
+      <Table.Td miw={290}>
         <Group gap="sm" wrap="nowrap">
           <VendorSign vendor={model.owned_by} />
           <Stack gap={0} miw={0}>
