@@ -35,7 +35,7 @@ describe("the first day", () => {
     await page.getByRole("button", { name: "Create" }).click();
     const secret = (await page.getByTestId("copy-field").textContent()) ?? "";
     expect(secret).toMatch(/^gr_live_/);
-    expect(await page.getByLabel("curl code").textContent()).toContain(secret);
+    expect(await page.getByLabel("curl code", { exact: true }).textContent()).toContain(secret);
     await page.getByText("Waiting for the first request").waitFor();
     // A second Enter does not close the dialog.
     await page.keyboard.press("Enter");

@@ -162,7 +162,7 @@ function ModelRow({ model }: { model: ModelRecord }) {
   const { account } = useParams({ strict: false });
   return (
     <Table.Tr>
-      <Table.Td miw={290}>
+      <Table.Td miw={320}>
         <Group gap="sm" wrap="nowrap">
           <VendorSign vendor={model.owned_by} />
           <Stack gap={0} miw={0}>
