@@ -1,16 +1,9 @@
 // The theme owns the look of the application. Fonts are part of the build: nothing is fetched from other hosts.
 import {
-  Anchor,
-  Badge,
-  Button,
-  Card,
-  CloseButton,
   type CSSVariablesResolver,
   createTheme,
   type MantineColorsTuple,
-  Modal,
-  Table,
-  TableScrollContainer,
+  type MantineTheme,
 } from "@mantine/core";
 
 const CLOSE = { "aria-label": "Close" };
@@ -36,6 +29,12 @@ const FILLED: Readonly<Record<string, Readonly<Record<`--button-${string}`, stri
   red: { "--button-bg": "#b42331", "--button-hover": "#9b1c29", "--button-color": "#ffffff" },
 };
 
+interface ButtonLook {
+  readonly variant?: string;
+  readonly color?: string;
+}
+
+/** Names of components are texts: the first load does not contain the components of later pages. */
 export const theme = createTheme({
   primaryColor: "brand",
   primaryShade: { light: 7, dark: 4 },
@@ -63,25 +62,25 @@ export const theme = createTheme({
   respectReducedMotion: true,
   components: {
     // The button shows a cross and needs a name.
-    CloseButton: CloseButton.extend({ defaultProps: { ...CLOSE } }),
+    CloseButton: { defaultProps: { ...CLOSE } },
     // The narrow column of a phone scrolls and does not cut the word of a state.
-    Badge: Badge.extend({
+    Badge: {
       defaultProps: { variant: "light", radius: "sm", tt: "none", fw: 500 },
       styles: { root: { minWidth: "max-content" } },
-    }),
+    },
     // The automatic contrast uses the light shade in both schemes.
-    Button: Button.extend({
+    Button: {
       defaultProps: { fw: 500 },
-      vars: (_theme, { variant = "filled", color }) => ({
-        root: variant === "filled" ? (FILLED[color ?? "brand"] ?? {}) : {},
+      vars: (_theme: MantineTheme, { variant = "filled", color = "brand" }: ButtonLook) => ({
+        root: variant === "filled" ? (FILLED[color] ?? {}) : {},
       }),
-    }),
-    Card: Card.extend({ defaultProps: { withBorder: true, radius: "lg", padding: "lg" } }),
-    Modal: Modal.extend({ defaultProps: { radius: "xl", size: 520, yOffset: 72 } }),
-    Table: Table.extend({ defaultProps: { verticalSpacing: 10, horizontalSpacing: 12 } }),
+    },
+    Card: { defaultProps: { withBorder: true, radius: "lg", padding: "lg" } },
+    Modal: { defaultProps: { radius: "xl", size: 520, yOffset: 72 } },
+    Table: { defaultProps: { verticalSpacing: 10, horizontalSpacing: 12 } },
     // A link is seen without its colour, and a wide table is scrolled by keys.
-    Anchor: Anchor.extend({ defaultProps: { underline: "always" } }),
-    TableScrollContainer: TableScrollContainer.extend({ defaultProps: { type: "native", tabIndex: 0 } }),
+    Anchor: { defaultProps: { underline: "always" } },
+    TableScrollContainer: { defaultProps: { type: "native", tabIndex: 0 } },
   },
 });
 

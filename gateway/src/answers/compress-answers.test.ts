@@ -72,6 +72,14 @@ describe.each(topologies)("answers, %s", (topology) => {
     expect((JSON.parse(String(brotliDecompressSync(bytes))) as Seen).headers).toMatchObject(ECHOED);
   });
 
+  test("the tag of a compressed answer is weak, and that of a plain one stays strong", async () => {
+    const tagged = { ...LARGE, tag: '"v1"' };
+    const compressed = await send(CHAT, ACCEPT, tagged);
+    expect(compressed.headers).toMatchObject({ "content-encoding": "br", etag: 'W/"v1"' });
+    expect((await send(CHAT, ACCEPT, { ...tagged, tag: 'W/"v1"' })).headers.etag).toBe('W/"v1"');
+    expect((await send(CHAT, {}, tagged)).headers).toMatchObject({ etag: '"v1"', vary: "accept-encoding" });
+  });
+
   test.each([
     ["shorter than a packet", CHAT, {}, { do: "fill", bytes: 900 }],
     ["of images", "/v1/compat/images/generations", ECHOED, { prompt: "x" }],
