@@ -45,7 +45,7 @@ export const theme = createTheme({
   defaultRadius: "md",
   radius: { xs: "4px", sm: "6px", md: "8px", lg: "12px", xl: "14px" },
   spacing: { xs: "8px", sm: "12px", md: "16px", lg: "20px", xl: "28px" },
-  fontFamily: "Inter, system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
+  fontFamily: "'Inter Variable', system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
   fontFamilyMonospace: "'JetBrains Mono', ui-monospace, 'SF Mono', Menlo, Consolas, monospace",
   fontSizes: { xs: "12px", sm: "13px", md: "14px", lg: "16px", xl: "25px" },
   lineHeights: { xs: "16px", sm: "18px", md: "20px", lg: "24px", xl: "31px" },

@@ -58,7 +58,7 @@ export function Home() {
           <>
             <HomeTiles account={account} home={data} />
             <FirstSteps account={account} steps={data.first_steps} />
-            <div className="home-columns">
+            <div className="home-columns home-chart">
               <SpendOfMonth account={account} />
               <Attention home={data} />
             </div>

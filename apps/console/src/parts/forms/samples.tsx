@@ -1,5 +1,5 @@
 // A request as code, in a tab for each language.
-import { Tabs } from "@mantine/core";
+import { Skeleton, Tabs } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { ApiRequest, ModelRecord } from "../../api/public-api.ts";
 import { publicOrigin } from "../../api/public-origin.ts";
@@ -33,6 +33,9 @@ export function Samples({ request: { type, body, files = [], isAsync = false }, 
   );
 }
 
+/** Height of the first request, in pixels: the page below stays in its place. */
+const HEIGHT = 224;
+
 interface FirstRequestProps {
   readonly secret?: string;
   /** Returns true for models that the request may name. */
@@ -41,7 +44,8 @@ interface FirstRequestProps {
 
 /** With a model that this installation serves; a text model, if there is one. */
 export function FirstRequest({ secret, isAllowed = () => true }: FirstRequestProps) {
-  const { data = [] } = useQuery(modelsQuery);
+  const { data = [], isPending } = useQuery(modelsQuery);
+  if (isPending) return <Skeleton height={HEIGHT} aria-busy="true" />;
   const models = data.filter(isAllowed);
   const model = models.find(({ type }) => type === "text") ?? models[0];
   if (model === undefined) return null;
