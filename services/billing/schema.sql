@@ -468,7 +468,26 @@ CREATE TABLE text_activity (
   CONSTRAINT text_activity_pkey PRIMARY KEY (bucket, account_id, hours, begins_at, budget_id, model, provider)
 ) WITH (fillfactor=50);
 
--- Text requests that are over. No money depends on it, and its rows go after a time.
+-- Text requests that are over. No money depends on it. Each partition has one line of an id: id and begin identify a line.
+CREATE TABLE text_line (
+  id uuid NOT NULL /* Also of its hold, which has the charge. */,
+  account_id uuid NOT NULL,
+  spender_id uuid NOT NULL,
+  model text NOT NULL,
+  api text NOT NULL,
+  stream boolean NOT NULL,
+  began_at timestamp with time zone NOT NULL,
+  took_ms integer NOT NULL,
+  first_byte_ms integer,
+  finish_reason text NOT NULL,
+  user_tag text NOT NULL,
+  usage json,
+  attempts json NOT NULL,
+  error_reason text NOT NULL /* Empty, as its message is, if the client got no error. */,
+  error_message text NOT NULL
+) PARTITION BY RANGE (began_at);
+
+-- The first partition of text_line: lines of before the first month with a partition of its own.
 CREATE TABLE text_request (
   id uuid NOT NULL /* Also of its hold, which says what it cost. */,
   account_id uuid NOT NULL,
@@ -487,6 +506,7 @@ CREATE TABLE text_request (
   error_message text NOT NULL,
   CONSTRAINT text_request_pkey PRIMARY KEY (id)
 );
+ALTER TABLE text_line ATTACH PARTITION text_request FOR VALUES FROM (MINVALUE) TO (MAXVALUE);
 
 -- Accounts whose lines of the log of text requests are not kept as long as the installation's.
 CREATE TABLE text_retention (
@@ -555,6 +575,14 @@ CREATE INDEX step_credit ON step USING btree (bucket, account_id, seq) WHERE kin
 CREATE INDEX step_late ON step USING btree (bucket, id) WHERE kind = 8;
 
 CREATE INDEX step_tx ON step USING btree (tx);
+
+CREATE INDEX text_line_of_account ON ONLY text_line USING btree (account_id, began_at, id);
+
+CREATE INDEX text_line_of_model ON ONLY text_line USING btree (account_id, model, began_at, id);
+
+CREATE INDEX text_line_of_provider ON ONLY text_line USING btree (account_id, ((attempts -> '-1'::integer) ->> 'provider'::text), began_at, id);
+
+CREATE INDEX text_line_of_spender ON ONLY text_line USING btree (spender_id, began_at, id);
 
 CREATE INDEX text_request_of_account ON text_request USING btree (account_id, began_at, id);
 

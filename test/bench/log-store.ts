@@ -58,7 +58,7 @@ const FILL_TEXTS = `WITH ${NUMBERED}, places AS (
         attempt, billed_by, budget1, window1, used1, held1)
       SELECT 1, bucket, account_id, seq0 + 2 * r, id, CASE WHEN is_released THEN 6 ELSE 5 END, step_at, 0, 0, 10, seq0 + 2 * r - 1,
         credited, debited, held, 1, 'p', 1, 1, 0, 0 FROM chained)
-  INSERT INTO billing.text_request (id, account_id, spender_id, model, api, stream, began_at, took_ms, first_byte_ms,
+  INSERT INTO billing.text_line (id, account_id, spender_id, model, api, stream, began_at, took_ms, first_byte_ms,
     finish_reason, user_tag, usage, attempts, error_reason, error_message)
   SELECT id, account_id, spender_id, model, 'chat', true, began_at, 1200, 300, 'stop', '',
     '{"inputTokens":900,"outputTokens":120}', '[{"provider":"p","upstreamModel":"p","outcome":"delivered","tookMs":1100}]',
@@ -93,7 +93,7 @@ export async function fillLogs(
       }
     }
     await db.query(STORE_STATE, [accountId]);
-    for (const table of ["media_generation.generation", "billing.step", "billing.text_request"]) {
+    for (const table of ["media_generation.generation", "billing.step", "billing.text_line"]) {
       await db.query(`VACUUM ANALYZE ${table}`);
     }
   });
@@ -111,7 +111,7 @@ async function within<T>(url: string, work: (db: Pool) => Promise<T>): Promise<T
 
 const IDS = {
   media: "SELECT id FROM media_generation.generation WHERE account_id = $1 AND key_id = $2",
-  text: "SELECT id FROM billing.text_request WHERE account_id = $1 AND spender_id = $2::uuid",
+  text: "SELECT id FROM billing.text_line WHERE account_id = $1 AND spender_id = $2::uuid",
 } as const;
 const ORDER = { media: "created_at", text: "began_at" } as const;
 

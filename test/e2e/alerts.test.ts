@@ -165,6 +165,28 @@ describe.each(topologiesByDepth)("alerts (%s)", (topology) => {
     expect(newest[0]?.["text"]).toMatch(/^20 of the last 2\d requests within an hour have failed/);
   });
 
+  test("the budget of a member is reported as that of a key, with its level and name, by mail and signed webhook", async () => {
+    const { secret } = (await owner.post(of("keys"), { name: "of the member" })).body;
+    const [member] = (await owner.get(of("members"))).body.data;
+    const limit = { spend_limit: "0.02", spend_limit_period: "month" };
+    const put = await owner.ask("PATCH", of(`members/${member.person_id}/budget`), { body: limit });
+    expect([put.status, put.body.level]).toEqual([200, "member"]);
+    await set({ budget_percents: [50], by_mail: true, webhook_url: `${hookOrigin()}/alerts` });
+    const spend = await call(router, "POST", "/v1/compat/images/generations", { key: secret, body: image });
+    expect(spend.status).toBe(200);
+    const ofMember = () => eventsOf("alert.budget").filter(({ data }) => data.level === "member");
+    await until(() => ofMember().length === 1, PATIENCE);
+    const name = put.body.name;
+    expect(ofMember()[0].data).toMatchObject({
+      ...{ kind: "budget", account_id: router.accountId, budget_id: member.person_id, budget_name: name },
+      ...{ percent: 50, spent: "0.0100", spend_limit: "0.0200" },
+      text: `The member "${name}" has spent 50 % of its budget: $0.01 of $0.02.`,
+    });
+    const reported = async () => (await history()).find(({ text }) => text?.startsWith("The member"));
+    await until(async () => (await reported())?.["mail"] === "sent", PATIENCE);
+    expect(await reported()).toMatchObject({ kind: "budget", key_id: null, webhook: "sent" });
+  });
+
   test("an admin sends a test; a member below may read the history alone", async () => {
     await set({ webhook_url: `${hookOrigin()}/alerts` });
     expect((await owner.post(of("alerts/test"))).status).toBe(204);

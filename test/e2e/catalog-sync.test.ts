@@ -54,7 +54,11 @@ describe.each(topologiesByDepth)("catalog sync (%s)", (topology) => {
   beforeAll(async () => {
     listed = undefined;
     const { port } = upstream.address() as AddressInfo;
-    const env = { TEXT_UPSTREAM_BASE_URL: `http://127.0.0.1:${port}/v1`, LOG_LEVEL: "info", ...NO_RATE_LIMITS };
+    const env = {
+      TEXT_UPSTREAM_BASE_URL: `http://127.0.0.1:${port}/v1`,
+      LOG_LEVEL: "info",
+      ...NO_RATE_LIMITS,
+    };
     router = await startRouter(topology, { sharedPostgres: true, env });
   });
   afterAll(async () => {

@@ -44,7 +44,7 @@ export const recipes: readonly Recipe[] = [
       {
         file: "services/keys/src/api/rest.ts",
         change: (text) =>
-          `${text.replace("routes: [testRoute(deps)", "routes: [recipeRoute(), testRoute(deps)")}
+          `${text.replace("return { routes: [", "return { routes: [recipeRoute(), ")}
 const recipeRoute = () =>
   restRoute({
     method: "GET",

@@ -35,7 +35,7 @@ export {
   MOST_SAVED_BYTES,
   type SavedTextInput,
   type SavedTexts,
-  savedTextRecord,
+  savedTextJson,
 } from "./saved-texts.ts";
 export { sidesOf, usdOf } from "./statement-amounts.ts";
 export {

@@ -69,22 +69,24 @@ function plain(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return new Uint8Array(bytes);
 }
 
-/** Returns the record of an entry; undefined without an entry. */
-export function savedTextRecord({ text, days }: FindSavedTextResponse): SavedTextRecord | undefined {
+/**
+ * Returns the SavedTextRecord of an entry as JSON; undefined without an entry. Prompt and answer are the saved bytes: parsing and
+ * printing 2 MiB would block the event loop for up to a second.
+ */
+export function savedTextJson({ text, days }: FindSavedTextResponse): Buffer | undefined {
   if (text === undefined) return undefined;
   const beganAt = Number(text.beganAt);
-  return {
+  const record: Omit<SavedTextRecord, "prompt" | "answer"> = {
     id: text.requestId,
     object: "saved_text",
     created_at: new Date(beganAt).toISOString(),
     expires_at: new Date(beganAt + days * DAY_MS).toISOString(),
-    prompt: jsonOf(text.prompt),
     prompt_bytes: Number(text.promptBytes),
-    answer: jsonOf(text.answer),
     answer_bytes: Number(text.answerBytes),
   };
+  const { prompt = NULL, answer = NULL } = text;
+  const open = Buffer.from(`${JSON.stringify(record).slice(0, -1)},"prompt":`);
+  return Buffer.concat([open, prompt, Buffer.from(',"answer":'), answer, Buffer.from("}")]);
 }
 
-function jsonOf(bytes: Uint8Array | undefined): unknown {
-  return bytes === undefined ? null : JSON.parse(Buffer.from(bytes).toString());
-}
+const NULL = Buffer.from("null");

@@ -16,7 +16,7 @@ export const alertSettingsBody = z.strictObject({
     .array(z.union(BUDGET_PERCENTS.map((each) => z.literal(each))), "It must be a list of 50, 80 and 100")
     .max(BUDGET_PERCENTS.length, "It must be a list of 50, 80 and 100")
     .transform((percents) => [...new Set(percents)].sort((a, b) => a - b))
-    .describe("an alert when a key has spent this part of its limit; empty = none"),
+    .describe("an alert when a key, or a budget above keys, has spent this part of its limit; empty = none"),
   failure_percent: percent
     .int("It must be a whole number from 1 to 100")
     .min(1, "It must be from 1 to 100")

@@ -87,7 +87,12 @@ export { trimSlashes } from "./process/trim-slashes.ts";
 export { type Batcher, type BatcherOptions, createBatcher } from "./rpc/batcher.ts";
 export { PRINCIPAL_HEADER, signPrincipal } from "./rpc/principal.ts";
 export { implement, type RpcService } from "./rpc/rpc-service.ts";
-export { type CallOptions, createServiceClient, type ServiceClient } from "./rpc/service-client.ts";
+export {
+  addressFor,
+  type CallOptions,
+  createServiceClient,
+  type ServiceClient,
+} from "./rpc/service-client.ts";
 export {
   buildSentence,
   type RunningProcess,

@@ -1,6 +1,6 @@
 // Peers reaches other modules: in this process or over the network. Only this file distinguishes them.
 import type { DescService } from "@bufbuild/protobuf";
-import { ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
+import type { Interceptor, Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
@@ -17,14 +17,13 @@ import { MAX_MESSAGE_BYTES } from "./rpc/rpc-limits.ts";
 import { createServiceClient, type ServiceClient } from "./rpc/service-client.ts";
 import { signToken } from "./rpc/service-token.ts";
 import { traceCalls } from "./rpc/trace-calls.ts";
+import { isRefusedStream, type SpreadOptions, SpreadTransport } from "./spread-transport.ts";
 
 const TOKEN_REFRESH_MS = 20_000;
 /** Interval of pings on a connection that waits for an answer. */
 const PING_INTERVAL_MS = 30_000;
 /** Tries of one call: several processes may stop one after the other. */
 const MOST_TRIES = 3;
-/** Message of the library or of Node, which have no code for it. */
-const REFUSED_STREAM = /^(http\/2 s|S)tream closed with error code (NGHTTP2_)?REFUSED_STREAM\b/;
 
 interface PeerAddress {
   readonly rpcUrl: string;
@@ -118,17 +117,28 @@ export class Peers {
   }
 }
 
-/** Creates a transport to the RPC port of another process, with a service token on every call. */
-export function createRemoteTransport(rpcUrl: string, secret: string, clock: Clock): Transport {
-  return createConnectTransport({
-    baseUrl: rpcUrl,
-    httpVersion: "2",
-    useBinaryFormat: true,
-    readMaxBytes: MAX_MESSAGE_BYTES,
-    writeMaxBytes: MAX_MESSAGE_BYTES,
-    sessionManager: new PeerSessions(rpcUrl, { pingIntervalMs: PING_INTERVAL_MS }),
-    interceptors: [traceCalls, bearServiceToken(secret, clock), repeatRefused],
-  });
+/**
+ * Creates a transport to the RPC ports of the processes of a module, with a service token on every call.
+ * @param resolve replaces the addresses of the host
+ */
+export function createRemoteTransport(
+  rpcUrl: string,
+  secret: string,
+  clock: Clock,
+  resolve?: SpreadOptions["resolve"],
+): Transport {
+  const interceptors = [traceCalls, bearServiceToken(secret, clock), repeatRefused];
+  const connect = (baseUrl: string) =>
+    createConnectTransport({
+      baseUrl,
+      httpVersion: "2",
+      useBinaryFormat: true,
+      readMaxBytes: MAX_MESSAGE_BYTES,
+      writeMaxBytes: MAX_MESSAGE_BYTES,
+      sessionManager: new PeerSessions(baseUrl, { pingIntervalMs: PING_INTERVAL_MS }),
+      interceptors,
+    });
+  return new SpreadTransport({ url: rpcUrl, clock, connect, ...(resolve && { resolve }) });
 }
 
 /**
@@ -144,9 +154,6 @@ const repeatRefused: Interceptor = (next) => async (request) => {
     }
   }
 };
-
-const isRefusedStream = (error: unknown) =>
-  error instanceof ConnectError && REFUSED_STREAM.test(error.rawMessage);
 
 /** Adds the service token to every call; one token serves one method for some time. */
 function bearServiceToken(secret: string, clock: Clock): Interceptor {

@@ -31,7 +31,7 @@ export const billingConfig = z.object({
     .max(MOST_DAYS)
     .default(90)
     .describe(
-      "days for which the log of text requests is stored: times, tokens, attempts, no word of prompts or answers; `0` = no log. An account may have a term of its own: `npm run cli -- text retention set --account <id> --days <n>`",
+      "days for which the log of text requests is stored, at least: times, tokens, attempts, no word of prompts or answers. A month is deleted as a whole, so lines are stored at most 31 days longer; `0` = no log. An account may have a term of its own, exact to the day: `npm run cli -- text retention set --account <id> --days <n>`",
     ),
   STATEMENT_KEY_FILE: z
     .string()

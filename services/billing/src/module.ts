@@ -15,6 +15,7 @@ import { statementRpc } from "./statements/statement-rpc.ts";
 import { createStepLedger } from "./step-ledger/step-ledger.ts";
 import { textLogRpc } from "./text-log/text-log-rpc.ts";
 import { createTextLogStore } from "./text-log/text-log-store.ts";
+import { createMonths } from "./text-log/text-months-store.ts";
 import { unsafeSettings } from "./verify/database-health-store.ts";
 import { createWindowsCopy } from "./windows-copy/create-windows-copy.ts";
 import { ClockCheck } from "./writer/clock-check-store.ts";
@@ -76,7 +77,7 @@ export const billingModule = defineModule({
         billingRpc({ ...ledger, events }),
         budgetRpc(ledger.budgets),
         billingReportRpc({ reports, accounts }),
-        textLogRpc(texts, textDays),
+        textLogRpc(texts, textDays, clock),
         savedTextRpc(savedTexts, savedBytes, events.textsNotSaved),
         activity.rpc,
         statementRpc(pool, config.STATEMENT_KEY_FILE),
@@ -94,9 +95,12 @@ export const billingModule = defineModule({
         repeat(LOOK_EVERY_MS, "open holds could not be counted", async () =>
           events.holdsSeen(await holds.countOpen()),
         );
-        repeat(SWEEP_EVERY_MS, "old lines of the text log could not be deleted", (stopping) =>
-          texts.removeOld(textDays, new Date(clock.now()), stopping),
-        );
+        const problem = "old lines of the text log could not be deleted, or its next months not be created";
+        repeat(SWEEP_EVERY_MS, problem, async (stopping) => {
+          const now = new Date(clock.now());
+          await texts.removeOld(textDays, now, stopping);
+          await createMonths(pool, now);
+        });
         repeat(SWEEP_EVERY_MS, "old prompts and answers could not be deleted", (stopping) =>
           savedTexts.removeOld(new Date(clock.now()), stopping),
         );

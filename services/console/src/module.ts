@@ -91,6 +91,7 @@ export const consoleModule = defineModule({
     const keys = dial("keys", KeysService);
     const media = dial("media-generation", MediaGenerationService);
     const texts = dial("billing", TextLogService);
+    const budgets = dial("billing", BudgetService);
     const savedTexts = dial("billing", SavedTextService);
     const webhooks = dial("media-generation", WebhookService);
     const attempts = createAttempts(store, clock);
@@ -102,7 +103,7 @@ export const consoleModule = defineModule({
       settling && createAutoTopUps({ topUps, settling, billing, mailer, events, clock, everyMs });
     const checks = createAlertChecks({
       ...{ alerts, events, clock },
-      read: createReadAccount({ billing, texts, media, clock }),
+      read: createReadAccount({ billing, budgets, texts, media, clock }),
       everyMs: config.CONSOLE_ALERT_INTERVAL_MS,
     });
     const deliveries = createAlertDeliveries({ alerts, mailer, links, attempts, webhooks, events, clock });
@@ -117,7 +118,7 @@ export const consoleModule = defineModule({
       links,
       keys,
       billing,
-      budgets: dial("billing", BudgetService),
+      budgets,
       reports,
       activity,
       savedTexts,

@@ -24,7 +24,9 @@ const QUERIES = [
   `SELECT concat(
             '-- ' || obj_description(c.oid, 'pg_class') || E'\\n',
             format(E'CREATE TABLE %I (\\n%s\\n)', c.relname, concat_ws(E',\\n', columns.list, constraints.list)),
-            ' WITH (' || array_to_string(c.reloptions, ', ') || ')', ';') AS text
+            ' PARTITION BY ' || pg_get_partkeydef(c.oid), ' WITH (' || array_to_string(c.reloptions, ', ') || ')', ';',
+            (SELECT format(E'\\nALTER TABLE %s ATTACH PARTITION %I %s;', i.inhparent::regclass, c.relname, pg_get_expr(c.relpartbound, c.oid))
+               FROM pg_inherits i WHERE i.inhrelid = c.oid)) AS text
      FROM (SELECT c.* ${relations("'r', 'p'")}) c
      LEFT JOIN LATERAL (
        SELECT string_agg(concat('  ', quote_ident(a.attname), ' ', format_type(a.atttypid, a.atttypmod),

@@ -7,7 +7,15 @@ import type {
   MessageInitShape,
   MessageShape,
 } from "@bufbuild/protobuf";
-import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
+import {
+  Code,
+  ConnectError,
+  type ContextKey,
+  createClient,
+  createContextKey,
+  createContextValues,
+  type Transport,
+} from "@connectrpc/connect";
 import { fromConnectError, ServiceError } from "@gr/proto";
 import { REQUEST_ID_HEADER } from "./rpc-interceptors.ts";
 
@@ -16,6 +24,24 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** Deadline of a unary call; 10 s when absent. */
   readonly timeoutMs?: number;
+  /** Address of the process that should answer, from `addressFor`; empty or absent = that of the account in the request. */
+  readonly to?: string;
+}
+
+/** A transport that chooses among several processes. */
+export interface RoutedTransport extends Transport {
+  /** Address of the process for this key; empty while there is one process. */
+  addressOf(key: string): string;
+}
+
+/** The option `to` of a call. */
+export const calledAddress: ContextKey<string | undefined> = createContextKey<string | undefined>(undefined);
+
+const routed = new WeakMap<object, RoutedTransport>();
+
+/** Returns the address of the process that a client prefers for an account. Equal addresses can share a call. */
+export function addressFor(client: object, accountId: string): string {
+  return routed.get(client)?.addressOf(accountId) ?? "";
 }
 
 /** One method per RPC: unary methods answer a promise, server streams an async iterable. */
@@ -63,7 +89,9 @@ export function createServiceClient<Desc extends DescService>(
             explained(call(request, wireOptions(options, undefined)) as AsyncIterable<unknown>, explain);
     return [method.localName, wrapped] as const;
   });
-  return Object.fromEntries(methods) as ServiceClient<Desc>;
+  const wrapped = Object.fromEntries(methods) as ServiceClient<Desc>;
+  if ("addressOf" in transport) routed.set(wrapped, transport as RoutedTransport);
+  return wrapped;
 }
 
 function wireOptions(options: CallOptions | undefined, defaultTimeoutMs: number | undefined): object {
@@ -71,6 +99,7 @@ function wireOptions(options: CallOptions | undefined, defaultTimeoutMs: number 
   return {
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(options?.signal === undefined ? {} : { signal: options.signal }),
+    ...(options?.to ? { contextValues: createContextValues().set(calledAddress, options.to) } : {}),
     ...(options?.requestId === undefined ? {} : { headers: { [REQUEST_ID_HEADER]: options.requestId } }),
   };
 }

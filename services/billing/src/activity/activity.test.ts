@@ -181,7 +181,7 @@ describe("tokens and first tokens of texts", () => {
       lines: [line(one), line(other, { firstByteMs: undefined, usage: undefined })],
     });
     expect(await tokens()).toEqual([10, 5, true]);
-    await ledger.db.query("DELETE FROM text_request WHERE account_id = $1", [mine.accountId]);
+    await ledger.db.query("DELETE FROM text_line WHERE account_id = $1", [mine.accountId]);
     const { texts } = await ledger.texts.listTexts({ accountId: mine.accountId });
     expect([texts, await tokens()]).toEqual([[], [10, 5, true]]);
     const { data } = await body("?bucket=hour&group=kind");

@@ -53,7 +53,7 @@ export const addSteppedActivity = (steps: string): string => `, g AS (
 export const CLEAR_ACTIVITY = "DELETE FROM activity WHERE bucket = ANY ($1::int[]) AND service <> ''";
 
 /**
- * Adds the lines of the relation, each with the columns of `text_request`. Rows are written in the order of their key, so two
+ * Adds the lines of the relation, each with the columns of `text_line`. Rows are written in the order of their key, so two
  * statements wait for each other and never in a circle.
  */
 export const addTextActivity = (lines: string): string => `, r AS (

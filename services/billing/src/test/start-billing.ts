@@ -39,6 +39,7 @@ export interface BillingProcess {
   readonly savedTexts: ServiceClient<typeof SavedTextService>;
   readonly activity: ServiceClient<typeof ActivityService>;
   readonly statements: ServiceClient<typeof StatementService>;
+  readonly rpcUrl: string;
   rest(
     path: string,
     as: Principal | null,
@@ -135,6 +136,13 @@ function patient(client: BillingClient): BillingClient {
   return Object.fromEntries(calls) as unknown as BillingClient;
 }
 
+/** A client that chooses among processes as a service of a cluster does. @param addresses RPC URLs of the live ones */
+export function dialProcesses(addresses: () => readonly string[]): BillingClient {
+  const resolve = async () => addresses();
+  const transport = createRemoteTransport("http://billing:8082", SECRET, systemClock, resolve);
+  return createServiceClient(BillingService, "billing", transport);
+}
+
 /** A process on a database that others may use too. */
 export async function startBillingOn(
   url: string,
@@ -154,8 +162,10 @@ export async function startBillingOn(
     clock,
   });
   const httpUrl = `http://127.0.0.1:${running.httpPort}`;
-  const transport = createRemoteTransport(`http://127.0.0.1:${running.rpcPort}`, SECRET, clock);
+  const rpcUrl = `http://127.0.0.1:${running.rpcPort}`;
+  const transport = createRemoteTransport(rpcUrl, SECRET, clock);
   return {
+    rpcUrl,
     billing: patient(createServiceClient(BillingService, "billing", transport)),
     inProcess: patient(running.dial("billing", BillingService)),
     reports: running.dial("billing", BillingReportService),

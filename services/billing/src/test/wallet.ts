@@ -195,8 +195,10 @@ export async function post(billing: BillingClient, ...operations: OperationInit[
   return (await billing.post({ operations }, { timeoutMs: PATIENCE_MS })).outcomes;
 }
 
-export async function postOne(billing: BillingClient, operation: OperationInit): Promise<Outcome> {
-  const [outcome] = await post(billing, operation);
+/** @param to address of a process; empty = the client chooses */
+export async function postOne(billing: BillingClient, operation: OperationInit, to = ""): Promise<Outcome> {
+  const { outcomes } = await billing.post({ operations: [operation] }, { timeoutMs: PATIENCE_MS, to });
+  const [outcome] = outcomes;
   if (outcome === undefined) throw new Error("no outcome");
   return outcome;
 }

@@ -12,7 +12,7 @@ import {
   type TextSchema,
   type TextUsage as TextUsageMessage,
 } from "@gr/proto/billing";
-import { implement, pageOf, type RpcService } from "@gr/runtime";
+import { type Clock, implement, pageOf, type RpcService } from "@gr/runtime";
 import { instant, invalid, limit, text, uuid } from "../rpc/field-rules.ts";
 import { holdStateOf, messageOfHoldState } from "../rpc/message-names.ts";
 import { reaching } from "../writer/ledger-error.ts";
@@ -35,11 +35,13 @@ const MOST_SPENDERS = 1_000;
 const MOST_CHARACTERS = 500;
 /** As nearly every text is: with nothing in it that must go. */
 const PLAIN = /^[\x20-\x7e]*$/;
+/** Milliseconds for which the clock of the service that writes lines may be ahead. Later lines would be in the month of no partition. */
+const MOST_AHEAD_MS = 86_400_000;
 /** The largest 32-bit integer. */
 const MOST_MS = 2_147_483_647;
 
 /** @param byDefault how long accounts keep their lines that have no term of their own */
-export function textLogRpc(store: TextLogStore, byDefault: Days): RpcService {
+export function textLogRpc(store: TextLogStore, byDefault: Days, clock: Pick<Clock, "now">): RpcService {
   const termOf = async (accountId: string) => {
     const own = await reaching(store.daysOf(accountId));
     return { days: own ?? byDefault, own: own !== undefined };
@@ -47,7 +49,8 @@ export function textLogRpc(store: TextLogStore, byDefault: Days): RpcService {
   return implement(TextLogService, {
     async writeTexts({ lines }) {
       if (lines.length > MOST_LINES) throw invalid("lines", `At most ${MOST_LINES} lines fit in one call`);
-      const read = lines.map((line, index) => readLine(line, `lines[${index}]`));
+      const latest = BigInt(Math.trunc(clock.now()) + MOST_AHEAD_MS);
+      const read = lines.map((line, index) => readLine(line, `lines[${index}]`, latest));
       if (read.length > 0) await reaching(store.write(read, byDefault));
       return {};
     },
@@ -141,10 +144,12 @@ async function placeOf(store: TextLogStore, accountId: string, id: string): Prom
   return found.line;
 }
 
-function readLine(line: TextLineMessage, at: string): TextLine {
+/** @param latest begin, Unix milliseconds */
+function readLine(line: TextLineMessage, at: string, latest: bigint): TextLine {
   if (line.api !== TextApi.CHAT && line.api !== TextApi.RESPONSES) {
     throw invalid(`${at}.api`, "It must be chat or responses");
   }
+  if (line.beganAt > latest) throw invalid(`${at}.began_at`, "It must be at most a day ahead");
   if (line.attempts.length > MOST_ATTEMPTS) {
     throw invalid(`${at}.attempts`, `At most ${MOST_ATTEMPTS} attempts fit in a line`);
   }

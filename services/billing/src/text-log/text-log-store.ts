@@ -1,5 +1,5 @@
-// The SQL of the log of text requests: lines written by the hundred, pages found in an index, and the removal of old ones. A
-// line is not waited for by anybody and is no money, so its commit does not wait for the disk.
+// Text-log store owns the SQL of the log of text requests: lines written by the hundred, pages found in an index, deletion of old lines.
+// No client waits for a line and a line is no money, so its commit does not wait for the disk.
 import type { Credits, PicoUsd } from "@gr/money";
 import type { Pool } from "@gr/runtime";
 import { noAccount } from "../accounts/accounts.ts";
@@ -11,6 +11,7 @@ import type { HoldState } from "../holds/hold.ts";
 import type { AccountReader } from "../reads/account-reader.ts";
 import { readHolds } from "../reads/hold-reads.ts";
 import { literal, quoted, quotedJson } from "./array-literal.ts";
+import { dropMonths, keptFrom, textMonths } from "./text-months-store.ts";
 
 export interface TextLine {
   readonly id: string;
@@ -104,7 +105,7 @@ export interface TextLogStore {
   /** Sums all requests of a list, whatever its page. @param bars undefined: only the oldest is found */
   sum(filter: TextFilter, bars: TextBars | undefined): Promise<TextSums>;
   find(accountId: string, id: string): Promise<LoggedText | undefined>;
-  /** Lines that have been kept as long as their account keeps them go. @param byDefault as for `write` */
+  /** Deletes lines after the term of their account, or with their month if the account has no term of its own. @param byDefault as for `write` */
   removeOld(byDefault: Days, now: Date, stopping: AbortSignal): Promise<void>;
   /** Undefined when the account has no term of its own. */
   daysOf(accountId: string): Promise<Days | undefined>;
@@ -113,6 +114,8 @@ export interface TextLogStore {
 }
 
 const SLICE = 5_000;
+/** Milliseconds between the clocks of the processes that begin a request and place its hold, at most: a look-up reads these months. */
+const CLOCKS_APART_MS = 86_400_000;
 /** Service of the holds that are text requests. */
 const TEXT_SERVICE = "text-proxy";
 
@@ -122,14 +125,14 @@ const STORED = `id, account_id, spender_id, model, api, stream, began_at, took_m
 /** Columns that the sums read. */
 const COUNTED = "account_id, spender_id, model, began_at, took_ms, first_byte_ms, usage, attempts";
 
-/** Sums have each line once. Without a stored line, a repeated call counts once more. */
+/** Sums have each line once. Without a stored line, a repeated call counts once more. Each partition has a key of its own, by id. */
 const WRITE = `WITH unhurried AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)), line AS (
     SELECT line.*, coalesce(own.days, $1) > 0 AS is_stored FROM unhurried, unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[],
         $6::text[], $7::boolean[], $8::timestamptz[], $9::integer[], $10::integer[], $11::text[], $12::text[], $13::json[],
         $14::json[], $15::text[], $16::text[]) AS line (${STORED})
       LEFT JOIN text_retention own USING (account_id)
   ), stored AS (
-    INSERT INTO text_request (${STORED}) SELECT ${STORED} FROM line WHERE is_stored ON CONFLICT (id) DO NOTHING RETURNING ${COUNTED}
+    INSERT INTO text_line (${STORED}) SELECT ${STORED} FROM line WHERE is_stored ON CONFLICT DO NOTHING RETURNING ${COUNTED}
   ), counted AS (
     SELECT * FROM stored
     UNION ALL
@@ -139,7 +142,8 @@ const WRITE = `WITH unhurried AS MATERIALIZED (SELECT set_config('synchronous_co
 const LINE = `t.api, t.stream, t.began_at, t.took_ms, t.first_byte_ms, t.finish_reason, t.user_tag, t.usage, t.attempts,
   t.error_reason, t.error_message`;
 
-const FIND_LINE = `SELECT ${LINE}, t.id, t.account_id, t.spender_id, t.model FROM text_request t WHERE t.id = $1 AND t.account_id = $2`;
+export const FIND_LINE = `SELECT ${LINE}, t.id, t.account_id, t.spender_id, t.model FROM text_line t
+  WHERE t.id = $1 AND t.account_id = $2 AND t.began_at BETWEEN $3 AND $4`;
 
 const STATE =
   "CASE WHEN h.id IS NOT NULL THEN h.state::text WHEN e.kind IS NULL THEN 'open' WHEN e.kind = 5 THEN 'captured' ELSE 'released' END";
@@ -147,7 +151,7 @@ const STATE =
 /** The end of a hold is near its place, and its attempts are between both, so each search follows the account from there. */
 const PAGE = `SELECT ${LINE}, t.id, t.account_id, t.spender_id, t.model, ${placedAtOf("p", "h")} AS placed_at, coalesce(p.price_version, h.price_version) AS price_version,
     coalesce(e.charge, h.charge) AS charge, coalesce(e.cost, h.cost) AS cost, coalesce(n.provider, p.provider, h.provider) AS provider, ${STATE} AS state
-  FROM text_request t
+  FROM text_line t
   LEFT JOIN step p ON p.bucket = $1 AND p.account_id = $2 AND p.id = t.id AND p.kind = 2
   LEFT JOIN hold h ON p.seq IS NULL AND h.id = t.id AND h.account_id = $2 AND h.state <> 'open'
   LEFT JOIN LATERAL (
@@ -166,21 +170,19 @@ const PROVIDER = "(t.attempts -> -1 ->> 'provider')";
 const IS_LISTED_OPEN =
   "t.id = ANY (ARRAY (SELECT o.hold_id FROM open_hold o WHERE o.bucket = $1 AND o.account_id = $2))";
 
-// From one account to the next in the index, so that the lines of those who keep them for long are not read through.
-const REMOVE = `WITH RECURSIVE keeper AS (
-    (SELECT account_id FROM text_request ORDER BY account_id LIMIT 1)
+/** Walks from one account to the next in the index, so it does not read the lines of accounts with long terms. */
+export const removeFrom = (month: string) => `WITH RECURSIVE keeper AS (
+    (SELECT account_id FROM ${month} ORDER BY account_id LIMIT 1)
     UNION ALL
-    SELECT (SELECT account_id FROM text_request WHERE account_id > keeper.account_id ORDER BY account_id LIMIT 1)
+    SELECT (SELECT account_id FROM ${month} WHERE account_id > keeper.account_id ORDER BY account_id LIMIT 1)
     FROM keeper WHERE keeper.account_id IS NOT NULL
   ), term AS (
-    SELECT keeper.account_id, coalesce(own.days, $1) AS days
+    SELECT keeper.account_id, coalesce($2::timestamptz - own.days * interval '1 day', $1::timestamptz) AS kept_from
     FROM keeper LEFT JOIN text_retention own USING (account_id) WHERE keeper.account_id IS NOT NULL
   )
-  DELETE FROM text_request WHERE ctid = ANY (ARRAY(
+  DELETE FROM ${month} WHERE ctid = ANY (ARRAY(
     SELECT old.ctid FROM term, LATERAL (
-      SELECT ctid FROM text_request
-      WHERE account_id = term.account_id AND began_at < $2::timestamptz - term.days * interval '1 day'
-      LIMIT ${SLICE} FOR UPDATE SKIP LOCKED
+      SELECT ctid FROM ${month} WHERE account_id = term.account_id AND began_at < term.kept_from LIMIT ${SLICE} FOR UPDATE SKIP LOCKED
     ) old LIMIT ${SLICE}))`;
 
 const SET_DAYS = `INSERT INTO text_retention (account_id, days) SELECT account_id, $2 FROM step WHERE bucket = $3 AND account_id = $1 AND seq = 1
@@ -244,14 +246,19 @@ export function createTextLogStore(pool: Pool, accounts: AccountReader): TextLog
     find: async (accountId, id) => {
       const [hold] = await readHolds(accounts, [{ accountId, holdId: id }]);
       if (hold?.service !== TEXT_SERVICE) return undefined;
-      const { rows } = await pool.query<LineRow>(FIND_LINE, [id, accountId]);
       const { spenderId, model, state, placedAt, charge, cost, priceVersion, provider } = hold;
+      const span = [-CLOCKS_APART_MS, CLOCKS_APART_MS].map((ms) => new Date(placedAt.getTime() + ms));
+      const { rows } = await pool.query<LineRow>(FIND_LINE, [id, accountId, ...span]);
       const line = rows[0] && lineOf(rows[0]);
       return { id, accountId, spenderId, model, state, placedAt, charge, cost, priceVersion, provider, line };
     },
     removeOld: async (byDefault, now, stopping) => {
-      for (let removed: number | null = SLICE; removed === SLICE && !stopping.aborted; ) {
-        removed = (await pool.query(REMOVE, [byDefault, now])).rowCount;
+      await dropMonths(pool, byDefault, now);
+      const values = [byDefault === 0 ? now : keptFrom(byDefault, now), now];
+      for (const { name } of await textMonths(pool)) {
+        for (let removed: number | null = SLICE; removed === SLICE && !stopping.aborted; ) {
+          removed = (await pool.query(removeFrom(name), values)).rowCount;
+        }
       }
     },
     daysOf: async (accountId) => {
@@ -305,7 +312,7 @@ interface Query {
 }
 
 /** One end for each place, so that a large log is joined as a whole. */
-const SUMMED = `FROM text_request t
+const SUMMED = `FROM text_line t
   LEFT JOIN step p ON p.bucket = $1 AND p.account_id = $2 AND p.id = t.id AND p.kind = 2
   LEFT JOIN hold h ON p.seq IS NULL AND h.id = t.id AND h.account_id = $2 AND h.state <> 'open'
   LEFT JOIN step e ON e.bucket = $1 AND e.account_id = $2 AND e.place_seq = p.seq AND e.kind IN (5, 6, 7)`;
@@ -342,7 +349,10 @@ export function pageQuery(filter: TextFilter): Query {
   const { spenderIds, before } = filter;
   if (before !== undefined) {
     values.push(before.beganAt, before.id);
-    terms.push(`(t.began_at, t.id) < ($${values.length - 1}, $${values.length})`);
+    // The begin alone excludes partitions.
+    terms.push(
+      `t.began_at <= $${values.length - 1} AND (t.began_at, t.id) < ($${values.length - 1}, $${values.length})`,
+    );
   }
   values.push(filter.limit + 1);
   const most = `LIMIT $${values.length}`;

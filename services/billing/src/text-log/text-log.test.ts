@@ -9,7 +9,8 @@ import { AccountReader } from "../reads/account-reader.ts";
 import { addTexts } from "../test/many-texts-store.ts";
 import { type BillingUnderTest, startBilling, startBillingOn, THURSDAY } from "../test/start-billing.ts";
 import { capture, openWallet, place, post, release, type Wallet } from "../test/wallet.ts";
-import { createTextLogStore, pageQuery, type TextFilter } from "./text-log-store.ts";
+import { createTextLogStore, FIND_LINE, pageQuery, removeFrom, type TextFilter } from "./text-log-store.ts";
+import { textMonths } from "./text-months-store.ts";
 
 const DAY_MS = 86_400_000;
 const NO_FILTER = {
@@ -118,6 +119,7 @@ describe("a line", () => {
     ["an API that there is not", { api: TextApi.UNSPECIFIED }, "lines[0].api"],
     ["an id that is none", { requestId: "x" }, "lines[0].request_id"],
     ["no model", { model: "" }, "lines[0].model"],
+    ["a begin more than a day ahead", { beganAt: BigInt(THURSDAY + DAY_MS + 1) }, "lines[0].began_at"],
   ])("with %s is refused, and so are its neighbours", async (_what, fields, param) => {
     const mine = await openWallet(ledger.inProcess, 1_000n);
     const [bad, good] = [await held(mine), await held(mine)];
@@ -257,63 +259,134 @@ test("sums have all requests of a filter, once, with their charge, and the laten
   await expect(ledger.texts.sumTexts(narrow)).rejects.toMatchObject({ param: "bar_ms" });
 });
 
-test("a page of a large log is read from an index and never sorted, by account and by key, with filters and without", async () => {
-  const mine = await openWallet(ledger.inProcess, 1_000n);
-  const db = await ledger.transaction();
-  try {
-    await addTexts(db, mine, 20_000);
+describe("a large log over three partitions", () => {
+  const MONTHS = ["text_line_2026_04", "text_line_2026_03", "text_request"];
+  const APRIL_20 = Date.UTC(2026, 3, 20);
+  /** Of the partitions that PostgreSQL names, and of the first one. */
+  const INDEXES = {
+    account: ["_account_id_began_at_id_idx", "_of_account"],
+    spender: ["_spender_id_began_at_id_idx", "_of_spender"],
+    model: ["_account_id_model_began_at_id_idx", "_of_model"],
+    provider: ["_account_id_expr_began_at_id_idx", "_of_provider"],
+  } as const;
+  let mine: Wallet;
+  let db: Awaited<ReturnType<BillingUnderTest["transaction"]>>;
+
+  beforeAll(async () => {
+    mine = await openWallet(ledger.inProcess, 1_000n);
+    const areMade = async () => (await textMonths(ledger.db)).length === MONTHS.length;
+    await until(areMade, { timeoutMs: 60_000 });
+    db = await ledger.transaction();
+    await addTexts(db, mine, 20_000, { endsAt: APRIL_20, apartMs: 500_000 });
     await db.query(PLAN_BY_KEY);
-    const planOf = async (filter: Partial<TextFilter>) => {
-      const { text, values } = pageQuery({ ...NO_FILTER, accountId: mine.accountId, limit: 20, ...filter });
-      const { rows } = await db.query<{ "QUERY PLAN": string }>(`EXPLAIN ${text}`, values);
-      return rows.map((row) => row["QUERY PLAN"]).join("\n");
-    };
-    const now = new Date();
-    for (const filter of [
-      {},
-      { before: { id: randomUUID(), beganAt: now } },
-      { model: "m1" },
-      { model: "rare" },
-      { state: "released" },
-      { beganAfter: new Date(0), beganBefore: now, model: "m1" },
-    ] satisfies Partial<TextFilter>[]) {
-      const byModel = "model" in filter;
-      for (const [index, owner] of [
-        [byModel ? "text_request_of_model" : "text_request_of_account", {}],
-        // A key's lines of a model are few in either index.
-        [
-          byModel ? "text_request_of_(spender|model)" : "text_request_of_spender",
-          { spenderId: mine.spenderId },
-        ],
-      ] as const) {
-        const plan = await planOf({ ...owner, ...filter });
-        expect([filter, plan]).toEqual([filter, expect.stringMatching(`Backward using ${index} `)]);
-        expect([filter, plan]).toEqual([filter, expect.not.stringMatching(/Seq Scan|Sort/)]);
-      }
-    }
-    const provider = await planOf({ provider: "p" });
-    expect(provider).toMatch(/Backward using text_request_of_provider /);
-    expect(provider).not.toMatch(/Seq Scan|Sort/);
-    const spenders = await planOf({ spenderIds: [mine.spenderId, randomUUID()] });
-    expect(spenders).toMatch(/Backward using text_request_of_spender /);
-    expect(spenders).not.toMatch(/Seq Scan/);
-  } finally {
+  });
+  afterAll(async () => {
     await db.query("ROLLBACK");
     await db.end();
-  }
+  });
+
+  const planOf = async (text: string, values: unknown[], options = "") => {
+    const { rows } = await db.query<{ "QUERY PLAN": string }>(`EXPLAIN ${options} ${text}`, values);
+    return rows.map((row) => row["QUERY PLAN"]).join("\n");
+  };
+  const pageOf = (filter: Partial<TextFilter>) =>
+    pageQuery({ ...NO_FILTER, accountId: mine.accountId, limit: 20, ...filter });
+  /** Partitions in the order of the plan, and their indexes. */
+  const scansOf = (plan: string) =>
+    Array.from(plan.matchAll(/using (\S+) on (text_(?:line|request)\S*) /g), ([, index, month]) => ({
+      index,
+      month,
+    }));
+  const monthsOf = async (filter: Partial<TextFilter>) => {
+    const { text, values } = pageOf(filter);
+    return scansOf(await planOf(text, values)).map(({ month }) => month);
+  };
+
+  test("is read by pages from an index of each and never sorted, by account and by key, with filters and without", async () => {
+    const time = { beganAfter: new Date(0), beganBefore: new Date(APRIL_20) };
+    const cases: [Partial<TextFilter>, (keyof typeof INDEXES)[], (keyof typeof INDEXES)[]][] = [
+      [{}, ["account"], ["spender"]],
+      [{ before: { id: randomUUID(), beganAt: new Date(APRIL_20) } }, ["account"], ["spender"]],
+      [{ state: "released" }, ["account"], ["spender"]],
+      // A key's lines of a model are few in either index.
+      [{ model: "m1" }, ["model"], ["model", "spender"]],
+      [{ model: "rare" }, ["model"], ["model", "spender"]],
+      [{ ...time, model: "m1" }, ["model"], ["model", "spender"]],
+    ];
+    for (const [filter, ofAccount, ofKey] of cases) {
+      for (const [allowed, owner] of [
+        [ofAccount, {}],
+        [ofKey, { spenderId: mine.spenderId }],
+      ] as const) {
+        const { text, values } = pageOf({ ...owner, ...filter });
+        const plan = await planOf(text, values);
+        const scans = scansOf(plan);
+        expect([filter, scans.map(({ month }) => month)]).toEqual([filter, MONTHS]);
+        const names = allowed.flatMap((kind) => INDEXES[kind]);
+        const others = scans.filter(({ index, month }) => !names.some((name) => index === `${month}${name}`));
+        expect([filter, others]).toEqual([filter, []]);
+        expect([filter, plan]).toEqual([filter, expect.not.stringMatching(/Seq Scan|Sort|Merge Append/)]);
+      }
+    }
+    const provider = pageOf({ provider: "p" });
+    const plan = await planOf(provider.text, provider.values);
+    expect(scansOf(plan).map(({ index }) => index)).toEqual(
+      MONTHS.map((month) => `${month}${INDEXES.provider[month === "text_request" ? 1 : 0]}`),
+    );
+    expect(plan).not.toMatch(/Seq Scan|Sort|Merge Append/);
+    const spenders = pageOf({ spenderIds: [mine.spenderId, randomUUID()] });
+    const both = await planOf(spenders.text, spenders.values);
+    expect(scansOf(both).map(({ index }) => index)).toEqual(
+      MONTHS.map((month) => `${month}${INDEXES.spender[month === "text_request" ? 1 : 0]}`),
+    );
+    expect(both).not.toMatch(/Seq Scan|Merge Append/);
+  });
+
+  test("is read in its newest partition by the first page, and by others only in those of their times", async () => {
+    const { text, values } = pageOf({});
+    const plan = await planOf(text, values, "(ANALYZE, COSTS OFF, TIMING OFF)");
+    const scans = plan.split("\n").filter((row) => / on text_(line|request)\S* /.test(row));
+    expect(scans.map((row) => row.includes("never executed"))).toEqual([false, true, true]);
+    const march = new Date(Date.UTC(2026, 2, 10));
+    expect(await monthsOf({ before: { id: randomUUID(), beganAt: march } })).toEqual(MONTHS.slice(1));
+    expect(await monthsOf({ beganAfter: march })).toEqual(MONTHS.slice(0, 2));
+    expect(await monthsOf({ beganAfter: march, beganBefore: new Date(Date.UTC(2026, 2, 20)) })).toEqual([
+      "text_line_2026_03",
+    ]);
+  });
+
+  test("is read for an id in the partition of its hold, from the key of the partition", async () => {
+    const day = [Date.UTC(2026, 2, 10), Date.UTC(2026, 2, 12)].map((at) => new Date(at));
+    const plan = await planOf(FIND_LINE, [randomUUID(), mine.accountId, ...day]);
+    expect(scansOf(plan)).toEqual([{ index: "text_line_2026_03_pkey", month: "text_line_2026_03" }]);
+  });
+
+  test("is searched for old lines from one account to the next in an index", async () => {
+    const values = [new Date(0), new Date(0)];
+    for (const month of MONTHS) {
+      const plan = await planOf(removeFrom(month), values);
+      expect(plan).toMatch(/text_request_of_account|text_line_\d+_\d+_account_id_began_at_id_idx/);
+      expect(plan).not.toMatch(/Seq Scan on text_/);
+    }
+  });
 });
 
-test("lines that are older than they are kept go, and what they cost stays", async () => {
+const listed = async ({ accountId }: Wallet) => {
+  const { texts } = await ledger.texts.listTexts({ accountId, limit: 1_000 });
+  return texts.map(({ requestId }) => requestId);
+};
+
+test("lines go with their month when it is older than they are kept, and what they cost stays", async () => {
   const mine = await openWallet(ledger.inProcess, 1_000n);
-  const id = await charged(mine, { beganAt: BigInt(THURSDAY - 31 * DAY_MS) });
-  const kept = await charged(mine, { beganAt: BigInt(THURSDAY - 29 * DAY_MS) });
+  const id = await charged(mine, { beganAt: BigInt(Date.UTC(2025, 11, 1) - 1) });
+  const kept = await charged(mine, { beganAt: BigInt(Date.UTC(2025, 11, 1)) });
+  expect(await listed(mine)).toEqual([kept, id]);
   // A round begins with the process.
   const process = await startBillingOn(ledger.url, ledger.clock, { TEXT_LOG_DAYS: "30" });
-  const find = async (requestId: string) =>
-    (await ledger.texts.findText({ accountId: mine.accountId, requestId })).text;
-  await until(async () => (await find(id))?.line === undefined, { timeoutMs: 60_000 });
-  expect(await find(id)).toMatchObject({ chargedCredits: 7n });
-  expect((await find(kept))?.line).toBeDefined();
+  await until(async () => !(await listed(mine)).includes(id), { timeoutMs: 60_000 });
+  expect(await listed(mine)).toEqual([kept]);
+  const { text } = await ledger.texts.findText({ accountId: mine.accountId, requestId: id });
+  expect(text).toMatchObject({ chargedCredits: 7n });
   await process.stop();
 });
 
@@ -325,14 +398,13 @@ describe("an account's own term", () => {
       new Date(ledger.clock.now()),
       new AbortController().signal,
     );
-  const isKept = async ({ accountId }: Wallet, requestId: string) =>
-    (await ledger.texts.findText({ accountId, requestId })).text?.line !== undefined;
+  const isKept = async (wallet: Wallet, requestId: string) => (await listed(wallet)).includes(requestId);
 
   test("goes before the installation's, in both directions, and for lines that are there already", async () => {
     const short = await openWallet(ledger.inProcess, 1_000n);
     const usual = await openWallet(ledger.inProcess, 1_000n);
     const long = await openWallet(ledger.inProcess, 1_000n);
-    const ids = await Promise.all([short, usual, long].map((wallet) => charged(wallet, DAYS_AGO(10))));
+    const ids = await Promise.all([short, usual, long].map((wallet) => charged(wallet, DAYS_AGO(20))));
     const young = await charged(short, DAYS_AGO(4));
     await ledger.texts.setTextRetention({ accountId: short.accountId, days: 5 });
     await ledger.texts.setTextRetention({ accountId: long.accountId, days: 90 });
@@ -367,33 +439,6 @@ describe("an account's own term", () => {
     await process.texts.writeTexts({ lines: [lineOf(mine, kept), lineOf(other, not)] });
     expect([await isKept(mine, kept), await isKept(other, not)]).toEqual([true, false]);
     await process.stop();
-  });
-
-  test("is looked up from one account to the next in an index, among many lines that are kept", async () => {
-    const transaction = await ledger.transaction();
-    try {
-      await transaction.query(
-        `INSERT INTO text_request SELECT gen_random_uuid(), ('00000000-0000-4000-8000-' || lpad((n % 5)::text, 12, '0'))::uuid,
-           gen_random_uuid(), 'm', 'chat', false, now() - n * interval '1 minute', 1, NULL, '', '', NULL, '[]', '', ''
-           FROM generate_series(1, 20000) n`,
-      );
-      await transaction.query("ANALYZE text_request");
-      const plans: string[] = [];
-      const spy = {
-        query: async (text: string, values: unknown[]) => {
-          const { rows } = await transaction.query<{ "QUERY PLAN": string }>(`EXPLAIN ${text}`, values);
-          plans.push(rows.map((row) => row["QUERY PLAN"]).join("\n"));
-          return { rowCount: 0 };
-        },
-      };
-      const store = createTextLogStore(spy as unknown as typeof ledger.db, NO_HOLDS);
-      await store.removeOld(30, new Date(), new AbortController().signal);
-      expect(plans).toEqual([expect.stringContaining("text_request_of_account")]);
-      expect(plans).toEqual([expect.not.stringContaining("Seq Scan on text_request")]);
-    } finally {
-      await transaction.query("ROLLBACK");
-      await transaction.end();
-    }
   });
 
   test("is told, and can be taken back", async () => {

@@ -1,13 +1,14 @@
 // Three billing processes write to one account while each of them is replaced, one after the other. No request is lost or charged twice,
 // and no limit is overrun. The test prints the lost races of two ways to choose a process.
-import { OutcomeCode } from "@gr/proto/billing";
-import { systemClock } from "@gr/runtime";
+import { type Outcome, OutcomeCode } from "@gr/proto/billing";
+import { addressFor, systemClock } from "@gr/runtime";
 import { testRedis } from "@gr/testing";
 import { Random } from "@gr/testing/random";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import {
   type BillingProcess,
   type BillingUnderTest,
+  dialProcesses,
   startBilling,
   startBillingOn,
 } from "../test/start-billing.ts";
@@ -58,12 +59,14 @@ class Fleet {
   }
 }
 
-/** Repeats an operation at the next process until one has answered. */
-async function insist(fleet: Fleet, choose: () => number, operation: OperationInit): Promise<OutcomeCode> {
-  for (let first = choose(); ; first += 1) {
-    const process = fleet.live[first % fleet.live.length];
+/** Sends an operation to the process that a caller chooses. */
+type Send = (operation: OperationInit) => Promise<Outcome>;
+
+/** Repeats an operation until a process has answered. */
+async function insist(send: Send, operation: OperationInit): Promise<OutcomeCode> {
+  for (;;) {
     try {
-      if (process !== undefined) return (await postOne(process.billing, operation)).code;
+      return (await send(operation)).code;
     } catch (error) {
       const { reason } = error as { reason?: unknown };
       if (reason !== "billing_unavailable" && reason !== "service_unavailable") throw error;
@@ -77,14 +80,28 @@ function captureOf(accountId: string, holdId: string): OperationInit {
 }
 
 const random = new Random(20_261_127);
-const WAYS: Record<string, () => number> = {
-  "any process": () => random.below(PROCESSES),
-  "the first live process": () => 0,
+const WAYS: Record<string, (fleet: Fleet) => Send> = {
+  "any process": (fleet) => (operation) => {
+    const process = fleet.live[random.below(fleet.live.length)];
+    if (process === undefined) throw new Error("no process lives");
+    return postOne(process.billing, operation);
+  },
+  /** Two services with a list of addresses each. */
+  "the process of the account": (fleet) => {
+    const addresses = () => fleet.live.map(({ rpcUrl }) => rpcUrl);
+    const clients = [dialProcesses(addresses), dialProcesses(addresses)] as const;
+    let sent = 0;
+    return (operation) => {
+      sent += 1;
+      const client = clients[sent % 2 === 0 ? 0 : 1];
+      return postOne(client, operation, addressFor(client, operation.operation?.value?.accountId ?? ""));
+    };
+  },
 };
 
 test.each(Object.entries(WAYS))(
   "callers that choose %s lose nothing and overrun nothing during rolling restarts",
-  async (way, choose) => {
+  async (way, chooseIn) => {
     const free = await openWallet(ledger.billing, 1_000_000n);
     const { accountId } = free;
     const capped: Wallet = {
@@ -93,6 +110,7 @@ test.each(Object.entries(WAYS))(
     };
     const fleet = new Fleet();
     for (let count = 0; count < PROCESSES; count += 1) await fleet.start();
+    const send = chooseIn(fleet);
     let begun = 0;
     let ended = 0;
     const codes = new Map<OutcomeCode, number>();
@@ -102,9 +120,9 @@ test.each(Object.entries(WAYS))(
         const hold = place(begun % 2 === 0 ? free : capped, 1n, {
           deadlineAt: BigInt(Date.now() + 3_600_000),
         });
-        const placed = await insist(fleet, choose, hold);
+        const placed = await insist(send, hold);
         if (placed === OutcomeCode.DONE) {
-          expect(await insist(fleet, choose, captureOf(accountId, hold.holdId))).toBe(OutcomeCode.DONE);
+          expect(await insist(send, captureOf(accountId, hold.holdId))).toBe(OutcomeCode.DONE);
         }
         codes.set(placed, (codes.get(placed) ?? 0) + 1);
         ended += 1;

@@ -183,7 +183,7 @@ test("a failed check is repeated a minute later, and delays no other account", a
 
 test("budgets cause at most 200 alerts in 24 hours, and leave room for the balance", async () => {
   const many = Array.from({ length: MOST_ALERTS_A_DAY + 50 }, (_, at) => ({
-    ...{ keyId: `key ${at}`, keyName: "k", limit: 100n, used: 100n, period: "1" },
+    ...{ id: `key ${at}`, name: "k", level: "key" as const, limit: 100n, used: 100n, period: "1" },
   }));
   readings = { ...calm, balance: 0n, budgets: many };
   const check = startedProcess();
@@ -216,26 +216,29 @@ test("the history has pages, and ends after its time except for alerts that are 
   expect(await alerts.list(accountId, 9, undefined)).toMatchObject([{ mail: "pending" }]);
 });
 
-test("an alert is open while its threshold is crossed; of a budget it is the highest percent", async () => {
-  const key = { keyId: "k1", keyName: "CI", limit: 100n, period: "1" };
-  readings = { ...calm, balance: 0n, budgets: [{ ...key, used: 85n }] };
-  const check = startedProcess();
-  await check();
-  nextMinute();
-  readings = { ...readings, budgets: [{ ...key, used: 100n }] };
-  await check();
-  const open = async () =>
-    (await store().open(accountId, new Date(clock.now()))).map(({ kind, facts }) => [
-      kind,
-      facts["percent"] ?? null,
+test.each(["key", "member"] as const)(
+  "an alert is open while its threshold is crossed; of a budget of a %s it is the highest percent",
+  async (level) => {
+    const key = { id: "k1", name: "CI", level, limit: 100n, period: "1" };
+    readings = { ...calm, balance: 0n, budgets: [{ ...key, used: 85n }] };
+    const check = startedProcess();
+    await check();
+    nextMinute();
+    readings = { ...readings, budgets: [{ ...key, used: 100n }] };
+    await check();
+    const open = async () =>
+      (await store().open(accountId, new Date(clock.now()))).map(({ kind, facts }) => [
+        kind,
+        facts["percent"] ?? null,
+      ]);
+    expect(await open()).toEqual([
+      ["budget", 100],
+      ["low_balance", null],
     ]);
-  expect(await open()).toEqual([
-    ["budget", 100],
-    ["low_balance", null],
-  ]);
-  nextMinute();
-  readings = { ...readings, balance: 100_000n, budgets: [{ ...key, used: 0n, period: "2" }] };
-  await check();
-  expect(await open()).toEqual([]);
-  expect(await kinds()).toHaveLength(3);
-});
+    nextMinute();
+    readings = { ...readings, balance: 100_000n, budgets: [{ ...key, used: 0n, period: "2" }] };
+    await check();
+    expect(await open()).toEqual([]);
+    expect(await kinds()).toHaveLength(3);
+  },
+);

@@ -13,7 +13,7 @@ import type { Report } from "../mail/mailer.ts";
 import { type ConsoleDatabase, startConsoleDatabase } from "../test/console-database.ts";
 import { createAlertDeliveries } from "./alert-deliveries.ts";
 import { type AlertSettings, createAlertStore } from "./alert-store.ts";
-import { sentenceOf } from "./alert-text.ts";
+import { mailText, sentenceOf, subjectOf } from "./alert-text.ts";
 
 const MINUTE_MS = 60_000;
 const URL_OF_HOOK = "https://hooks.example.com/alerts";
@@ -201,6 +201,35 @@ test("without a mail server, or without an owner, no mail is tried", async () =>
   await raise({}, { ...ways, webhookUrl: null });
   await startedProcess(false)();
   expect(await states()).toEqual([["failed", "none"]]);
+});
+
+test.each([
+  [{ key_id: "k", key_name: "CI" }, "Budget of a key", 'The key "CI" has spent 80 % of its budget'],
+  [
+    { level: "key", key_id: "k", key_name: "CI" },
+    "Budget of a key",
+    'The key "CI" has spent 80 % of its budget',
+  ],
+  [
+    { level: "member", budget_name: "Ann" },
+    "Budget of a member",
+    'The member "Ann" has spent 80 % of its budget',
+  ],
+  [
+    { level: "customer", budget_name: "Acme" },
+    "Budget of a customer",
+    'The customer "Acme" has spent 80 % of its budget',
+  ],
+  [
+    { level: "account", budget_name: "All" },
+    "Budget of the account",
+    'The budget "All" of the account has spent 80 % of its limit',
+  ],
+])("a mail about the budget of %j has its level and name", (owner, title, sentence) => {
+  const facts = { ...owner, percent: 80, spent: "8.0000", spend_limit: "10.0000" };
+  const alerts = [{ kind: "budget", facts }] as const;
+  expect(subjectOf("Shop", alerts)).toBe(`${title} · Shop`);
+  expect(mailText("Shop", alerts)).toContain(`- ${sentence}: $8.00 of $10.00.`);
 });
 
 test.each([

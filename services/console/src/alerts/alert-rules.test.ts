@@ -43,7 +43,7 @@ class Account {
 }
 
 const budget = (used: bigint, limit = 100n, period = "1", keyId = "k") => ({
-  ...{ keyId, keyName: "a key", limit, used, period },
+  ...{ id: keyId, name: "a key", level: "key" as const, limit, used, period },
 });
 const spent = (...of: Parameters<typeof budget>) => ({ budgets: [budget(...of)] });
 
@@ -99,6 +99,32 @@ describe("a budget", () => {
     expect(account.check(spent(0n, 0n))).toEqual([]);
     expect(account.check(spent(0n))).toEqual([]);
   });
+
+  test.each(["account", "member", "customer"] as const)(
+    "of the level %s is reported in the same way, with its level and name",
+    (level) => {
+      const shared = { id: "b", name: "Ann", level, limit: 100_000n, used: 80_000n, period: "1" };
+      const options = { now: NOW, format: formatCredits };
+      const { alerts, crossed } = decideAlerts(rules, { ...calm, budgets: [shared] }, [], options);
+      expect(crossed.map(({ subject, percent }) => [subject, percent])).toEqual([
+        ["b", 50],
+        ["b", 80],
+      ]);
+      expect(alerts).toEqual([
+        {
+          kind: "budget",
+          facts: {
+            level,
+            budget_id: "b",
+            budget_name: "Ann",
+            percent: 80,
+            spent: "8.0000",
+            spend_limit: "10.0000",
+          },
+        },
+      ]);
+    },
+  );
 
   test("of a key that is gone leaves nothing behind", () => {
     const account = new Account();

@@ -17,10 +17,14 @@ export interface AlertRules {
   readonly failurePercent: number | null;
 }
 
-/** Spend limit of a key. */
+/** Levels of budgets that are watched. */
+export type BudgetLevelName = "account" | "member" | "customer" | "key";
+
+/** Spend limit of a key, or of several keys below a budget. */
 export interface Budget {
-  readonly keyId: string;
-  readonly keyName: string;
+  readonly id: string;
+  readonly name: string;
+  readonly level: BudgetLevelName;
   readonly limit: Credits;
   readonly used: Credits;
   /** Start of the running period; equal texts are one period. */
@@ -37,7 +41,7 @@ export interface Readings {
 /** A threshold that is crossed. */
 export interface Crossing {
   readonly kind: CrossingKind;
-  /** Id of a key; empty = the account. */
+  /** Id of a budget, which is that of the key on its level; empty = the account. */
   readonly subject: string;
   /** Percent of a budget; 0 for other kinds. */
   readonly percent: number;
@@ -92,10 +96,10 @@ export function decideAlerts(
     let highest = 0;
     for (const percent of rules.budgetPercents) {
       if (!isReached(budget, percent)) continue;
-      const before = find("budget", budget.keyId, percent);
+      const before = find("budget", budget.id, percent);
       if (before?.period === budget.period) kept.add(before);
       else {
-        cross("budget", budget.keyId, percent, budget.period);
+        cross("budget", budget.id, percent, budget.period);
         highest = Math.max(highest, percent);
       }
     }
@@ -131,9 +135,10 @@ function isFailing({ failed, ended }: Readings["requests"], percent: number): bo
 }
 
 function factsOf(
-  { keyId, keyName, used, limit }: Budget,
+  { id, name, level, used, limit }: Budget,
   percent: number,
   format: (credits: Credits) => string,
 ): AlertFacts {
-  return { key_id: keyId, key_name: keyName, percent, spent: format(used), spend_limit: format(limit) };
+  const owner = level === "key" ? { key_id: id, key_name: name } : { budget_id: id, budget_name: name };
+  return { level, ...owner, percent, spent: format(used), spend_limit: format(limit) };
 }

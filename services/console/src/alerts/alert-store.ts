@@ -161,7 +161,7 @@ const CLAIM_WEBHOOK = `UPDATE alert SET webhook_due_at = $2, webhook_tries = web
 const OPEN = `SELECT id, kind, facts, at FROM (
     SELECT DISTINCT ON (c.kind, c.subject) a.id, a.kind, a.facts, a.at
       FROM alert_crossing c JOIN alert a ON a.at = c.crossed_at AND a.account_id = c.account_id AND a.kind = c.kind
-        AND (c.subject = '' OR a.facts->>'key_id' = c.subject)
+        AND (c.subject = '' OR coalesce(a.facts->>'key_id', a.facts->>'budget_id') = c.subject)
      WHERE c.account_id = $1 ORDER BY c.kind, c.subject, c.percent DESC) o
   UNION ALL
   SELECT a.id, a.kind, a.facts, a.at FROM auto_top_up t CROSS JOIN LATERAL (

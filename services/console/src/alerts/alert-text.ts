@@ -12,8 +12,14 @@ export function sentenceOf({ kind, facts }: WrittenAlert): string {
     case "low_balance":
       return `The balance is ${dollars(facts["balance"])}, below ${dollars(facts["threshold"])}.`;
     case "budget": {
-      const { key_name: name, percent, spent, spend_limit: limit } = facts;
-      return `The key "${name}" has spent ${percent} % of its budget: ${dollars(spent)} of ${dollars(limit)}.`;
+      const { percent, spent, spend_limit: limit } = facts;
+      const name = facts["key_name"] ?? facts["budget_name"];
+      const level = levelOf(facts);
+      const [owner, limited] =
+        level === "account"
+          ? [`The budget "${name}" of the account`, "limit"]
+          : [`The ${level} "${name}"`, "budget"];
+      return `${owner} has spent ${percent} % of its ${limited}: ${dollars(spent)} of ${dollars(limit)}.`;
     }
     case "failure_rate": {
       const { failed, ended, threshold } = facts;
@@ -38,6 +44,11 @@ export function sentenceOf({ kind, facts }: WrittenAlert): string {
   }
 }
 
+/** Alerts from before budgets above keys have no level. */
+function levelOf(facts: AlertFacts): string {
+  return String(facts["level"] ?? "key");
+}
+
 /** Cents, unless the last two of the four decimals are needed. @param usd such as "-1234.5000" */
 function dollars(usd: string | number | undefined): string {
   const [whole = "0", fraction = ""] = String(usd)
@@ -56,12 +67,13 @@ export function subjectOf(accountName: string, alerts: readonly WrittenAlert[]):
 }
 
 function titleOf({ kind, facts }: WrittenAlert): string {
+  if (kind === "budget")
+    return levelOf(facts) === "account" ? "Budget of the account" : `Budget of a ${levelOf(facts)}`;
   return facts["event"] === "reversed" ? "Automatic top-ups switched off" : TITLES[kind];
 }
 
-const TITLES: Readonly<Record<AlertKind, string>> = {
+const TITLES: Readonly<Record<Exclude<AlertKind, "budget">, string>> = {
   low_balance: "Low balance",
-  budget: "Budget of a key",
   failure_rate: "Failing requests",
   top_up_failed: "Automatic top-up failed",
   top_up_limit: "Limit of automatic top-ups",

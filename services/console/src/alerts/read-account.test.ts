@@ -2,6 +2,7 @@
 // are the newest of an hour that have ended.
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
+  BudgetLevel,
   GetCreditsResponseSchema,
   HoldState,
   ListTextsResponseSchema,
@@ -10,6 +11,7 @@ import {
   SpenderUsageSchema,
   SpendPeriod,
 } from "@gr/proto/billing";
+import { type Budget, BudgetSchema, BudgetState, ListBudgetsResponseSchema } from "@gr/proto/budgets";
 import { GenerationStatus, ListGenerationsResponseSchema } from "@gr/proto/media";
 import { expect, test } from "@jest/globals";
 import { RATE_WINDOW_MS } from "./alert-rules.ts";
@@ -22,6 +24,7 @@ async function read(
   usage: readonly SpenderUsage[],
   ends: { texts?: HoldState[]; generations?: GenerationStatus[] } = {},
   wanted = { budgets: true, requests: true },
+  shared: readonly Budget[] = [],
 ) {
   const calls: object[] = [];
   const readAccount = createReadAccount({
@@ -32,6 +35,14 @@ async function read(
         const page = request.bySpender === true ? usage.slice(at, at + 1) : [];
         const hasMore = at + 1 < usage.length;
         return create(GetCreditsResponseSchema, { remainingCredits: 42n, usage: [...page], hasMore });
+      },
+    },
+    budgets: {
+      listBudgets: async (request) => {
+        calls.push(request);
+        const at = shared.findIndex(({ budgetId }) => budgetId === request.after) + 1;
+        const hasMore = at + 1 < shared.length;
+        return create(ListBudgetsResponseSchema, { budgets: shared.slice(at, at + 1), hasMore });
       },
     },
     texts: {
@@ -55,6 +66,8 @@ async function read(
 type NewSpender = Exclude<MessageInitShape<typeof SpenderSchema>, { $typeName: string }>;
 type NewUsage = Exclude<MessageInitShape<typeof SpenderUsageSchema>, { $typeName: string }>;
 
+type NewBudget = Exclude<MessageInitShape<typeof BudgetSchema>, { $typeName: string }>;
+
 const key = (spenderId: string, more: NewSpender = {}, used: NewUsage = {}) =>
   create(SpenderUsageSchema, {
     spender: { spenderId, name: spenderId, active: true, period: SpendPeriod.LIFETIME, ...more },
@@ -72,11 +85,43 @@ test("budgets are those of active keys with a limit, from every page", async () 
     key("unused", { capCredits: 100n, period: SpendPeriod.DAY }, { windowUsedCredits: 0n }),
   ]);
   expect([balance, pages]).toEqual([42n, 5]);
-  expect(budgets.map(({ keyId, used, limit, period }) => [keyId, used, limit, period])).toEqual([
-    ["whole life", 70n, 100n, "lifetime"],
-    ["daily", 30n, 100n, "5"],
-    ["unused", 0n, 100n, "unused"],
+  expect(budgets.map(({ id, level, used, limit, period }) => [id, level, used, limit, period])).toEqual([
+    ["whole life", "key", 70n, 100n, "lifetime"],
+    ["daily", "key", 30n, 100n, "5"],
+    ["unused", "key", 0n, 100n, "unused"],
   ]);
+});
+
+test("budgets above keys are those that are open and have a limit, from every page, in their window", async () => {
+  const budget = (budgetId: string, level: BudgetLevel, more: NewBudget = {}) =>
+    create(BudgetSchema, {
+      ...{
+        budgetId,
+        level,
+        name: `Name of ${budgetId}`,
+        state: BudgetState.OPEN,
+        period: SpendPeriod.LIFETIME,
+      },
+      ...{ limitCredits: 100n, usedCredits: 30n, lifetimeUsedCredits: 70n, ...more },
+    });
+  const all = [
+    budget("root", BudgetLevel.ACCOUNT),
+    budget("ann", BudgetLevel.MEMBER, { period: SpendPeriod.MONTH, resetsAt: 5n }),
+    budget("acme", BudgetLevel.CUSTOMER),
+    budget("closed", BudgetLevel.MEMBER, { state: BudgetState.CLOSED }),
+    budget("expired", BudgetLevel.MEMBER, { state: BudgetState.EXPIRED }),
+    create(BudgetSchema, { budgetId: "unlimited", level: BudgetLevel.MEMBER, state: BudgetState.OPEN }),
+  ];
+  const { budgets, pages, calls } = await read([], {}, { budgets: true, requests: false }, all);
+  expect(budgets).toEqual([
+    { id: "root", name: "Name of root", level: "account", limit: 100n, used: 30n, period: "lifetime" },
+    { id: "ann", name: "Name of ann", level: "member", limit: 100n, used: 30n, period: "5" },
+    { id: "acme", name: "Name of acme", level: "customer", limit: 100n, used: 30n, period: "lifetime" },
+  ]);
+  // One call for the keys, and five for budgets after the first page.
+  expect(pages).toBe(6);
+  const levels = [BudgetLevel.ACCOUNT, BudgetLevel.MEMBER, BudgetLevel.CUSTOMER];
+  expect(calls).toContainEqual({ accountId: "account", levels, limit: 1_000, after: "" });
 });
 
 test("ten pages of keys are read, and no more", async () => {

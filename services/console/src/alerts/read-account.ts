@@ -1,32 +1,41 @@
 // ReadAccount collects the figures that alerts depend on, at the services that own them. The number of calls is bounded:
-// pages of keys, and one page of the newest requests of each kind.
+// pages of keys and of the budgets above them, and one page of the newest requests of each kind.
 import { spendLimitOf } from "@gr/proto";
 import {
   type BillingService,
+  BudgetLevel,
   HoldState,
   type SpenderUsage,
   SpendPeriod,
   type TextLogService,
 } from "@gr/proto/billing";
+import { type BudgetService, BudgetState, type Budget as SharedBudget } from "@gr/proto/budgets";
 import { GenerationStatus, type MediaGenerationService } from "@gr/proto/media";
 import type { Clock, ServiceClient } from "@gr/runtime";
-import { type Budget, RATE_WINDOW_MS, type Readings } from "./alert-rules.ts";
+import { type Budget, type BudgetLevelName, RATE_WINDOW_MS, type Readings } from "./alert-rules.ts";
 
-const SPENDERS_PAGE = 1_000;
-/** Keys beyond them cause no alert of a budget. */
+/** Keys, or budgets above keys, in one call. */
+const PAGE = 1_000;
+/** Keys beyond these pages cause no alert. An account has at most 10,000 budgets above its keys. */
 const MOST_PAGES = 10;
+const SHARED_LEVELS: ReadonlyMap<BudgetLevel, BudgetLevelName> = new Map([
+  [BudgetLevel.ACCOUNT, "account"],
+  [BudgetLevel.MEMBER, "member"],
+  [BudgetLevel.CUSTOMER, "customer"],
+]);
 /** Newest requests of each kind that count for the failure rate. */
 const NEWEST_REQUESTS = 100;
 
 export interface ReadAccountDeps {
   readonly billing: Pick<ServiceClient<typeof BillingService>, "getCredits">;
+  readonly budgets: Pick<ServiceClient<typeof BudgetService>, "listBudgets">;
   readonly texts: Pick<ServiceClient<typeof TextLogService>, "listTexts">;
   readonly media: Pick<ServiceClient<typeof MediaGenerationService>, "listGenerations">;
   readonly clock: Clock;
 }
 
 export interface AccountReadings extends Readings {
-  /** Calls for the keys. */
+  /** Calls for the keys, and for budgets above them after the first 1,000. */
   readonly pages: number;
 }
 
@@ -38,26 +47,65 @@ export type ReadAccount = (
 
 export function createReadAccount(deps: ReadAccountDeps): ReadAccount {
   return async (accountId, wanted) => {
-    const [credits, requests] = await Promise.all([
+    const [credits, shared, requests] = await Promise.all([
       readCredits(deps, accountId, wanted.budgets),
+      wanted.budgets ? readShared(deps, accountId) : { budgets: [], pages: 1 },
       wanted.requests ? countRequests(deps, accountId) : { failed: 0, ended: 0 },
     ]);
-    return { ...credits, requests };
+    const budgets = [...credits.budgets, ...shared.budgets];
+    return { balance: credits.balance, budgets, pages: credits.pages + shared.pages - 1, requests };
   };
 }
 
 async function readCredits({ billing }: ReadAccountDeps, accountId: string, bySpender: boolean) {
   const budgets: Budget[] = [];
   let balance = 0n;
-  let pages = 0;
-  for (let after = "", isMore = true; isMore && pages < MOST_PAGES; pages += 1) {
-    const page = await billing.getCredits({ accountId, bySpender, limit: SPENDERS_PAGE, after });
+  const pages = await readPages(async (after) => {
+    const page = await billing.getCredits({ accountId, bySpender, limit: PAGE, after });
     balance = page.remainingCredits;
     budgets.push(...page.usage.flatMap(budgetOf));
-    after = page.usage.at(-1)?.spender?.spenderId ?? "";
-    isMore = bySpender && page.hasMore;
-  }
+    return { last: page.usage.at(-1)?.spender?.spenderId, hasMore: bySpender && page.hasMore };
+  });
   return { balance, budgets, pages };
+}
+
+/** Reads the budgets above keys. */
+async function readShared({ budgets: { listBudgets } }: ReadAccountDeps, accountId: string) {
+  const budgets: Budget[] = [];
+  const pages = await readPages(async (after) => {
+    const page = await listBudgets({ accountId, levels: [...SHARED_LEVELS.keys()], limit: PAGE, after });
+    budgets.push(...page.budgets.flatMap(sharedBudgetOf));
+    return { last: page.budgets.at(-1)?.budgetId, hasMore: page.hasMore };
+  });
+  return { budgets, pages };
+}
+
+/** Reads one page after the other. @returns their number */
+async function readPages(
+  read: (after: string) => Promise<{ readonly last: string | undefined; readonly hasMore: boolean }>,
+): Promise<number> {
+  let pages = 0;
+  for (let after = "", isMore = true; isMore && pages < MOST_PAGES; pages += 1) {
+    const { last = "", hasMore } = await read(after);
+    after = last;
+    isMore = hasMore;
+  }
+  return pages;
+}
+
+/** The end of a window names it: the next window has another end. */
+function sharedBudgetOf({
+  budgetId,
+  name,
+  level,
+  limitCredits,
+  usedCredits,
+  ...more
+}: SharedBudget): Budget[] {
+  const levelName = SHARED_LEVELS.get(level);
+  if (levelName === undefined || limitCredits === undefined || more.state !== BudgetState.OPEN) return [];
+  const period = more.resetsAt === 0n ? "lifetime" : String(more.resetsAt);
+  return [{ id: budgetId, name, level: levelName, limit: limitCredits, used: usedCredits, period }];
 }
 
 function budgetOf({ spender, usedCredits, windowUsedCredits, windowStart }: SpenderUsage): Budget[] {
@@ -66,8 +114,9 @@ function budgetOf({ spender, usedCredits, windowUsedCredits, windowStart }: Spen
   const isPeriodic = spender.period !== SpendPeriod.LIFETIME && spender.period !== SpendPeriod.UNSPECIFIED;
   return [
     {
-      keyId: spender.spenderId,
-      keyName: spender.name,
+      id: spender.spenderId,
+      name: spender.name,
+      level: "key",
       limit,
       used: isPeriodic ? windowUsedCredits : usedCredits,
       period: isPeriodic ? String(windowStart ?? "unused") : "lifetime",

@@ -12,6 +12,7 @@ import { findRequest, type ReadLogDeps, readLog } from "./read-log.ts";
 import { type RemovalDeps, removeContent } from "./remove-content.ts";
 import { readSavedText, removeSavedText, type SavedTextDeps } from "./saved-text.ts";
 
+const JSON_TYPE = "application/json; charset=utf-8";
 export const LOG_PATH = "/v1/generations";
 
 export interface LogDeps extends RemovalDeps, ReadLogDeps, Pick<SavedTextDeps, "savedTexts"> {
@@ -80,7 +81,8 @@ const savedTextRoute = (deps: LogDeps) =>
       200: { description: "Prompt and answer", schema: savedText },
       404: { description: "The log of this key has no such text request, or nothing of it is saved" },
     },
-    handle: ({ caller, http }) => readSavedText(deps, caller, idOf(http)),
+    handle: async ({ caller, http, reply }) =>
+      reply.type(JSON_TYPE).send(await readSavedText(deps, caller, idOf(http))),
   });
 
 const deleteRoute = (deps: LogDeps) =>

@@ -1,8 +1,7 @@
 // Saved prompts and answers belong to billing. This file reads and deletes them for the owner of their request.
-import { savedTextRecord } from "@gr/clients";
+import { savedTextJson } from "@gr/clients";
 import type { TextLogService } from "@gr/proto/billing";
 import type { SavedTextService } from "@gr/proto/saved-texts";
-import type { SavedTextRecord } from "@gr/request-record";
 import { isUuid, type ServiceClient } from "@gr/runtime";
 import { refuseUnknown } from "./log-query.ts";
 import type { LogOwner } from "./log-store.ts";
@@ -13,15 +12,15 @@ export interface SavedTextDeps {
   readonly savedTexts: Pick<ServiceClient<typeof SavedTextService>, "findSavedText" | "deleteSavedTexts">;
 }
 
-/** @throws ServiceError generation_not_found if the owner has no such request, or if nothing of it is saved */
+/** @returns the JSON of its record. @throws ServiceError generation_not_found if the owner has no such request, or if nothing of it is saved */
 export async function readSavedText(
   { savedTexts }: SavedTextDeps,
   owner: LogOwner,
   asked: string,
-): Promise<SavedTextRecord> {
+): Promise<Buffer> {
   if (!isUuid(asked)) return refuseUnknown();
   const found = await savedTexts.findSavedText({ ...spenderOf(owner), requestId: asked });
-  return savedTextRecord(found) ?? refuseUnknown();
+  return savedTextJson(found) ?? refuseUnknown();
 }
 
 /** Deletes prompt and answer. @returns false if the owner has no text request with this id */

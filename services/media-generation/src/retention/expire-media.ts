@@ -7,7 +7,7 @@ import type { RetentionEvents } from "./retention-events.ts";
 import type { Days, Expired, RetentionStore } from "./retention-store.ts";
 
 const AT_ONCE = 100;
-/** No generation takes this long, so no process writes its files afterwards, also if it stood still in between. */
+/** A generation is shorter, so no process writes its files afterwards, even after a pause of the process. */
 const WRITTEN_FOR_MS = 86_400_000;
 
 export interface ExpireDeps {
@@ -32,7 +32,7 @@ export async function expireMedia(deps: ExpireDeps, stopping: AbortSignal): Prom
 }
 
 /**
- * Deletes the files of removed generations again, a day after the removal. A process that stood still while another one finished the
+ * Deletes the files of removed generations again, a day after the removal. A process that paused while another one finished the
  * generation may have written them in between, and died before it deleted them.
  */
 export async function deleteRemovedAgain(deps: ExpireDeps, stopping: AbortSignal): Promise<void> {

@@ -81,8 +81,8 @@ export function AlertSettingsDialog({
             {...form.getInputProps("low_balance")}
           />
           <Checkbox.Group
-            label="Budgets of keys"
-            description="When a key has spent this part of its limit, once in each period."
+            label="Budgets"
+            description="When a key, a member or a customer has spent this part of its limit, once in each period."
             {...form.getInputProps("budget_percents")}
           >
             <Group mt="xs">

@@ -108,7 +108,7 @@ function Rules({ of: settings }: { of: AlertSettingsRecord }) {
   const { low_balance, budget_percents, failure_percent, by_mail, webhook_url, recipients } = settings;
   const rules = [
     low_balance === null ? undefined : `Balance below ${moneyText(low_balance)}`,
-    budget_percents.length === 0 ? undefined : `Budgets of keys at ${budget_percents.join(", ")} %`,
+    budget_percents.length === 0 ? undefined : `Budgets at ${budget_percents.join(", ")} %`,
     failure_percent === null ? undefined : `${failure_percent} % of an hour's requests failed`,
   ].filter((rule) => rule !== undefined);
   const ways = [

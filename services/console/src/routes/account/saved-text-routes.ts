@@ -1,5 +1,5 @@
 // Saved text routes show and delete prompts and answers that keys have saved, and their use of the account's room.
-import { savedTextRecord } from "@gr/clients";
+import { savedTextJson } from "@gr/clients";
 import { ServiceError } from "@gr/proto";
 import { isUuid } from "@gr/runtime";
 import type { ConsoleDeps } from "../../console-deps.ts";
@@ -26,7 +26,9 @@ export function savedTextRoutes(deps: ConsoleDeps): SavedTextRoutes {
   return {
     readSavedText: async (call) => {
       const found = await savedTexts.findSavedText({ accountId: accountOf(call), requestId: idOf(call) });
-      return { text: savedTextRecord(found) ?? null };
+      const text = savedTextJson(found) ?? Buffer.from("null");
+      const answer = Buffer.concat([Buffer.from('{"text":'), text, Buffer.from("}")]);
+      return call.reply.type("application/json; charset=utf-8").send(answer);
     },
     readSavedTextUse: async (call) => {
       const { days, entries, bytes, mostBytes } = await savedTexts.getSavedTextUse({

@@ -1,0 +1,157 @@
+// Guarantees of calls to a module with several processes: one account has one process, and the end of a process moves its accounts
+// without a lost call.
+import { Code, ConnectError } from "@connectrpc/connect";
+import { BillingService } from "@gr/proto/billing";
+import { ManualClock } from "@gr/testing";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { createRemoteTransport } from "./peers.ts";
+import { answerErrors, requireServiceToken } from "./rpc/rpc-interceptors.ts";
+import { type RpcServer, startRpcServer } from "./rpc/rpc-server.ts";
+import { addressFor, createServiceClient } from "./rpc/service-client.ts";
+import { keptLog, Probe } from "./test/probe-services.ts";
+
+const SECRET = "a secret for tests that is long enough";
+const ACCOUNTS = Array.from({ length: 60 }, (_, no) => `account ${no}`);
+
+interface Target {
+  readonly probe: Probe;
+  readonly server: RpcServer;
+  readonly url: string;
+}
+
+let clock: ManualClock;
+let targets: Target[];
+/** Answer of the host's name. */
+let resolve: () => Promise<readonly string[]>;
+
+async function start(): Promise<Target> {
+  const probe = new Probe();
+  const server = await startRpcServer({
+    ...{ host: "127.0.0.1", port: 0, services: probe.services() },
+    interceptors: [answerErrors(keptLog().log)],
+    gate: requireServiceToken([SECRET], clock),
+  });
+  return { probe, server, url: `http://127.0.0.1:${server.port}` };
+}
+
+beforeEach(async () => {
+  clock = new ManualClock();
+  targets = await Promise.all([start(), start(), start()]);
+  resolve = async () => targets.map(({ url }) => url);
+});
+afterEach(async () => {
+  await Promise.all(targets.map(({ server }) => server.close(0)));
+});
+
+const dial = (name = "http://127.0.0.1:1") =>
+  createServiceClient(
+    BillingService,
+    "billing",
+    createRemoteTransport(name, SECRET, clock, () => resolve()),
+  );
+type Client = ReturnType<typeof dial>;
+
+/** Returns the number of the process that answers a call. */
+async function answering(client: Client, accountId: string, to?: string): Promise<number> {
+  const counts = () => targets.map(({ probe }) => probe.requestIds.length);
+  const before = counts();
+  await client.getCredits({ accountId }, to === undefined ? {} : { to });
+  return counts().findIndex((count, index) => count > (before[index] ?? 0));
+}
+
+async function answeringAll(client: Client): Promise<number[]> {
+  const found: number[] = [];
+  for (const accountId of ACCOUNTS) found.push(await answering(client, accountId));
+  return found;
+}
+
+async function end(index: number): Promise<void> {
+  await targets[index]?.server.close(0);
+}
+
+describe("of three processes", () => {
+  test("all clients choose the same one for an account, and each has some accounts", async () => {
+    const first = await answeringAll(dial());
+    expect(await answeringAll(dial())).toEqual(first);
+    expect(new Set(first)).toEqual(new Set([0, 1, 2]));
+  });
+
+  test("one that has ended loses no call, and the others keep their accounts", async () => {
+    const client = dial();
+    const before = await answeringAll(client);
+    await end(1);
+    const after = await answeringAll(client);
+    expect(after).not.toContain(1);
+    for (const [position, index] of before.entries()) if (index !== 1) expect(after[position]).toBe(index);
+  });
+
+  test("one that returns has its accounts again", async () => {
+    const client = dial();
+    const before = await answeringAll(client);
+    const [ended] = targets.splice(1, 1);
+    clock.advance(5_000);
+    await client.getCredits({ accountId: "a" });
+    expect(await answeringAll(client)).not.toEqual(before);
+    if (ended !== undefined) targets.splice(1, 0, ended);
+    clock.advance(5_000);
+    await client.getCredits({ accountId: "a" });
+    expect(await answeringAll(client)).toEqual(before);
+  });
+
+  test("the preferred address of an account answers its calls, also a call for several accounts", async () => {
+    const client = dial();
+    await client.getCredits({ accountId: "a" });
+    for (const accountId of ACCOUNTS) {
+      const to = addressFor(client, accountId);
+      const index = targets.findIndex(({ url }) => url === to);
+      expect(await answering(client, accountId)).toBe(index);
+      expect(await answering(client, "another account", to)).toBe(index);
+    }
+  });
+
+  test("an address that no longer exists is no choice", async () => {
+    expect(await answering(dial(), "a", "http://127.0.0.1:2")).toBe(await answering(dial(), "a"));
+  });
+
+  test("the known ones stay while the name cannot be resolved", async () => {
+    const client = dial();
+    const before = await answeringAll(client);
+    resolve = () => Promise.reject(new Error("no answer of the name server"));
+    clock.advance(5_000);
+    await client.getCredits({ accountId: "a" });
+    expect(await answeringAll(client)).toEqual(before);
+  });
+});
+
+test("a call that a process has read is never sent to another one", async () => {
+  const client = dial();
+  const call = client.getCredits({ accountId: "wait" });
+  await Promise.race(targets.map(({ probe }) => probe.entered.promise));
+  const refused = expect(call).rejects.toMatchObject({ reason: "service_unavailable" });
+  await Promise.all([0, 1, 2].map(end));
+  await refused;
+  expect(targets.map(({ probe }) => probe.requestIds.length).sort()).toEqual([0, 0, 1]);
+});
+
+describe("while the name has fewer than two addresses", () => {
+  test.each([
+    ["one", async () => ["http://127.0.0.1:1"]],
+    ["none", async () => []],
+    ["an error", () => Promise.reject(new Error("no answer of the name server"))],
+  ])("calls go by the name itself: %s", async (_what, answer) => {
+    resolve = answer;
+    const client = dial(targets[0]?.url);
+    expect(await answering(client, "a")).toBe(0);
+    expect(addressFor(client, "a")).toBe("");
+  });
+});
+
+test("with no process left a call fails as one without an answer", async () => {
+  await Promise.all([0, 1, 2].map(end));
+  const error: unknown = await dial()
+    .getCredits({ accountId: "a" })
+    .catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ reason: "service_unavailable" });
+  expect((error as Error).cause).toBeInstanceOf(ConnectError);
+  expect((error as { cause: ConnectError }).cause.code).toBe(Code.Unavailable);
+});

@@ -1,0 +1,155 @@
+// SpreadTransport owns the choice among several processes of a module: unary calls for one account reach the same process, by rendezvous
+// hashing over the addresses of its host. The choice is no promise, because any process answers any call. A host with one address is
+// called by its name.
+import { hash, randomUUID } from "node:crypto";
+import { lookup } from "node:dns/promises";
+import { isIP } from "node:net";
+import { Code, ConnectError, type Transport } from "@connectrpc/connect";
+import type { Clock } from "./process/clock.ts";
+import { calledAddress, type RoutedTransport } from "./rpc/service-client.ts";
+
+/** Age of a list of addresses after which the next call asks for another one. */
+const FRESH_MS = 5_000;
+/** Time for which an address that did not answer is the last choice. */
+const AVOIDED_MS = 2_000;
+const MOST_TRIES = 3;
+/** Errors of connections, before any byte of a request. */
+const UNREACHED: ReadonlySet<unknown> = new Set(["ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH"]);
+/** Message of the library or of Node, which have no code for it. */
+const REFUSED_STREAM = /^(http\/2 s|S)tream closed with error code (NGHTTP2_)?REFUSED_STREAM\b/;
+const SILENT: ReadonlySet<Code> = new Set([Code.Unavailable, Code.DeadlineExceeded]);
+
+/** Returns true for a request that a stopping server refused before it was read. */
+export const isRefusedStream = (error: unknown) =>
+  error instanceof ConnectError && REFUSED_STREAM.test(error.rawMessage);
+
+export interface SpreadOptions {
+  /** Base URL with the name of the host. */
+  readonly url: string;
+  readonly clock: Clock;
+  /** Creates the transport to one base URL. */
+  readonly connect: (url: string) => Transport;
+  /** Base URLs of the processes behind a URL; fewer than two = the URL itself. */
+  readonly resolve?: (url: string) => Promise<readonly string[]>;
+}
+
+export class SpreadTransport implements RoutedTransport {
+  readonly #options: SpreadOptions;
+  readonly #resolve: (url: string) => Promise<readonly string[]>;
+  readonly #byName: Transport;
+  /** Key of calls without an account. */
+  readonly #own = randomUUID();
+  readonly #transports = new Map<string, Transport>();
+  readonly #avoidedUntil = new Map<string, number>();
+  #addresses: readonly string[] = [];
+  #askedAt = Number.NEGATIVE_INFINITY;
+  #asking: Promise<void> | undefined;
+  #hasAnswer = false;
+
+  constructor(options: SpreadOptions) {
+    this.#options = options;
+    this.#resolve = options.resolve ?? resolveHost;
+    this.#byName = options.connect(options.url);
+  }
+
+  addressOf(key: string): string {
+    void this.#refresh();
+    return this.#ranked(key)[0] ?? "";
+  }
+
+  unary: Transport["unary"] = async (method, signal, timeoutMs, header, input, context) => {
+    const asking = this.#refresh();
+    if (!this.#hasAnswer) await asking;
+    const call = (transport: Transport) => transport.unary(method, signal, timeoutMs, header, input, context);
+    const [first, ...others] = this.#choices(context?.get(calledAddress), input).slice(0, MOST_TRIES);
+    if (first === undefined) return call(this.#byName);
+    for (let address = first; ; ) {
+      try {
+        return await call(this.#at(address));
+      } catch (error) {
+        if (error instanceof ConnectError && SILENT.has(error.code)) this.#avoid(address);
+        const next = wasNeverRead(error) ? others.shift() : undefined;
+        if (next === undefined) throw error;
+        address = next;
+      }
+    }
+  };
+
+  stream: Transport["stream"] = (...call) => this.#byName.stream(...call);
+
+  /** Best first. Empty while the host has one address. */
+  #choices(wanted: string | undefined, input: unknown): string[] {
+    const ranked = this.#ranked(keyOf(input) ?? this.#own);
+    const isUsable = wanted !== undefined && ranked.includes(wanted) && !this.#isAvoided(wanted);
+    return isUsable ? [wanted, ...ranked.filter((address) => address !== wanted)] : ranked;
+  }
+
+  #ranked(key: string): string[] {
+    if (this.#addresses.length < 2) return [];
+    const scored = this.#addresses.map((address) => {
+      const score = hash("sha1", `${address} ${key}`);
+      return { address, order: `${this.#isAvoided(address) ? 1 : 0}${score}` };
+    });
+    return scored.sort((one, other) => (one.order < other.order ? -1 : 1)).map(({ address }) => address);
+  }
+
+  #isAvoided(address: string): boolean {
+    return (this.#avoidedUntil.get(address) ?? 0) > this.#options.clock.now();
+  }
+
+  /** The process may have ended, so the next call asks for the addresses again. */
+  #avoid(address: string): void {
+    this.#avoidedUntil.set(address, this.#options.clock.now() + AVOIDED_MS);
+    this.#askedAt = Number.NEGATIVE_INFINITY;
+  }
+
+  #at(address: string): Transport {
+    const known = this.#transports.get(address);
+    if (known !== undefined) return known;
+    const transport = this.#options.connect(address);
+    this.#transports.set(address, transport);
+    return transport;
+  }
+
+  #refresh(): Promise<void> {
+    const now = this.#options.clock.now();
+    if (this.#asking === undefined && now - this.#askedAt >= FRESH_MS) {
+      this.#askedAt = now;
+      this.#asking = this.#ask();
+    }
+    return this.#asking ?? Promise.resolve();
+  }
+
+  async #ask(): Promise<void> {
+    // A failed question changes nothing, and calls have errors of their own.
+    const found = await this.#resolve(this.#options.url).catch(() => this.#addresses);
+    this.#addresses = [...new Set(found)].sort();
+    this.#hasAnswer = true;
+    this.#asking = undefined;
+    for (const known of [this.#transports, this.#avoidedUntil]) {
+      for (const address of known.keys()) if (!this.#addresses.includes(address)) known.delete(address);
+    }
+  }
+}
+
+function keyOf(input: unknown): string | undefined {
+  const { accountId, spender } = input as { accountId?: string; spender?: { accountId?: string } };
+  return accountId ?? spender?.accountId;
+}
+
+function wasNeverRead(error: unknown): boolean {
+  if (isRefusedStream(error)) return true;
+  const { cause } = error as { cause?: { code?: unknown } };
+  return UNREACHED.has(cause?.code);
+}
+
+/** Addresses of one family, because a process with two families has two addresses. */
+async function resolveHost(url: string): Promise<readonly string[]> {
+  const { protocol, hostname, port } = new URL(url);
+  if (protocol !== "http:" || hostname.startsWith("[") || isIP(hostname) !== 0) return [];
+  const found = await lookup(hostname, { all: true });
+  const first = Math.min(...found.map(({ family }) => family));
+  return found
+    .filter(({ family }) => family === first)
+    .map(({ address, family }) => `http://${family === 6 ? `[${address}]` : address}:${port || 80}`);
+}
