@@ -183,7 +183,8 @@ describe("the first day", () => {
     await at.signIn();
     await at.to("playground?model=sandbox/video&prompt=Waves+at+noon&seconds=1");
     await page.getByRole("button", { name: /^Generate video · \$/ }).click();
-    await page.getByRole("region", { name: "Result" }).getByText("You can leave this page").waitFor();
+    // From here on the router has the request.
+    await page.getByRole("region", { name: "Result" }).getByRole("link", { name: "Details" }).waitFor();
     await at.to("credits");
     await at.to("playground?tab=video");
     const result = page.getByRole("region", { name: "Result" });

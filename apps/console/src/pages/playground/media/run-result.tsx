@@ -41,7 +41,11 @@ export function RunResult({ tab, model, run, id, start, reuse, empty }: RunResul
   return (
     <Card component="section" aria-label="Result" aria-live="polite">
       {run.control !== undefined ? (
-        <Waiting text={tab === "video" ? "Sending the request" : `${model.name} works on it`} />
+        tab === "video" ? (
+          <Waiting text="Sending the request" />
+        ) : (
+          <Waiting text={`${model.name} works on it`} note={MAY_LEAVE} />
+        )
       ) : run.error !== undefined ? (
         <RunFailure error={run.error} retry={start} />
       ) : id === null ? (
@@ -53,13 +57,17 @@ export function RunResult({ tab, model, run, id, start, reuse, empty }: RunResul
   );
 }
 
-function Waiting({ text }: { text: string }) {
+const MAY_LEAVE =
+  "You can leave this page. The request runs on, and its result is in the history and in Logs.";
+
+/** A video may be left once the router has accepted it, and not while it is sent. */
+function Waiting({ text, note }: { text: string; note?: string }) {
   return (
     <Stack>
       <Text fw={500}>{text}</Text>
       <Progress value={100} animated aria-label="Working" />
       <Text size="sm" c="dimmed">
-        You can leave this page. The request runs on, and its result is in the history and in Logs.
+        {note}
       </Text>
     </Stack>
   );
@@ -172,7 +180,7 @@ function RunningGeneration({ of: request }: { of: GenerationRecord }) {
       />
       <Group justify="space-between">
         <Text size="sm" c="dimmed" flex={1} miw={200}>
-          You can leave this page. The request runs on, and its result is in the history and in Logs.
+          {MAY_LEAVE}
         </Text>
         <Button variant="default" size="xs" onClick={() => setAsked(true)}>
           Cancel
