@@ -72,12 +72,11 @@ describe.each(topologies)("answers, %s", (topology) => {
     expect((JSON.parse(String(brotliDecompressSync(bytes))) as Seen).headers).toMatchObject(ECHOED);
   });
 
-  test("the tag of a compressed answer is weak, and that of a plain one stays strong", async () => {
-    const tagged = { ...LARGE, tag: '"v1"' };
-    const compressed = await send(CHAT, ACCEPT, tagged);
-    expect(compressed.headers).toMatchObject({ "content-encoding": "br", etag: 'W/"v1"' });
-    expect((await send(CHAT, ACCEPT, { ...tagged, tag: 'W/"v1"' })).headers.etag).toBe('W/"v1"');
-    expect((await send(CHAT, {}, tagged)).headers).toMatchObject({ etag: '"v1"', vary: "accept-encoding" });
+  test("an answer with a weak tag is compressed; a strong tag names the bytes, which stay as they are", async () => {
+    const weak = await send(CHAT, ACCEPT, { ...LARGE, tag: 'W/"v1"' });
+    expect(weak.headers).toMatchObject({ "content-encoding": "br", etag: 'W/"v1"' });
+    const strong = await send(CHAT, ACCEPT, { ...LARGE, tag: '"v1"' });
+    expect([strong.headers["content-encoding"], strong.headers.etag]).toEqual([undefined, '"v1"']);
   });
 
   test.each([
