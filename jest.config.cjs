@@ -1,5 +1,6 @@
 // One jest project for all rings; tests are beside their code, and under test/.
-// Sources run as ESM TypeScript, so jest needs --experimental-vm-modules (scripts/test.ts passes it).
+// Sources run as ESM TypeScript. Where a test file has modules of its own (scripts/jest/shared-modules.cjs), jest needs
+// --experimental-vm-modules, which scripts/test.ts passes.
 
 /** @param {boolean} tsx elements are part of the syntax, and a type parameter cannot begin an arrow function */
 const swc = (tsx) => [
@@ -16,6 +17,7 @@ const swc = (tsx) => [
 ];
 
 module.exports = {
+  runtime: "<rootDir>/scripts/jest/shared-modules.cjs",
   testEnvironment: "<rootDir>/scripts/jest/environment.cjs",
   testEnvironmentOptions: { url: "http://router.test/" },
   extensionsToTreatAsEsm: [".ts", ".tsx"],

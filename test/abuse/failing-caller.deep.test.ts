@@ -1,13 +1,11 @@
 // One account fails at will on every model of the sandbox, in all ways in which an upstream fails. Another account asks for the
 // same models, and each of its requests is answered. FAILING_MINUTES is the length of the run, 0.5 by default.
-import { createServer, request, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { sandboxEnvironment } from "@gr/all-in-one";
+import type { ServerResponse } from "node:http";
 import { creditsOf } from "@gr/money";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { quantile } from "../bench/load.ts";
 import { mintKey, openAccount } from "../chaos/customers.ts";
-import { startUpstream, type Upstream } from "../chaos/upstream.ts";
+import { startGate, startUpstream, type Upstream } from "../chaos/upstream.ts";
 import { type Answer, call } from "../e2e/http.ts";
 import { type Router, startRouter } from "../e2e/topology.ts";
 
@@ -52,37 +50,24 @@ const FAILURES = [...QUICK, ...QUICK, ...QUICK, ...QUICK, () => undefined];
 let upstream: Upstream;
 let router: Router;
 let failed = 0;
-/** Proxy before the simulator; fails for prompts that ask for it. */
-const gate = createServer(async (incoming, outgoing) => {
-  const body = Buffer.concat(await incoming.toArray().catch(() => []));
-  if (body.includes(FAILING)) {
-    FAILURES[failed % FAILURES.length]?.(outgoing);
-    failed += 1;
-    return;
-  }
-  const { hostname, port } = new URL(upstream.env["TEXT_UPSTREAM_BASE_URL"] ?? "");
-  const { method, url: path, headers } = incoming;
-  const passed = request({ hostname, port, method, path, headers }, (answer) => {
-    outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
-    answer.pipe(outgoing);
-  });
-  passed.on("error", () => outgoing.destroy());
-  passed.end(body);
-});
+/** Before the simulator; fails for prompts that ask for it. */
+let gate: Pick<Upstream, "env" | "close">;
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  await new Promise<void>((resolve) => gate.listen(0, "127.0.0.1", resolve));
-  const { port } = gate.address() as AddressInfo;
-  const upstreams = sandboxEnvironment(`http://127.0.0.1:${port}`) as Record<string, string>;
+  gate = await startGate(upstream, (_incoming, body, outgoing) => {
+    if (!body.includes(FAILING)) return false;
+    FAILURES[failed % FAILURES.length]?.(outgoing);
+    failed += 1;
+    return true;
+  });
   // A day's limit of free requests is none of the upstream's failures.
-  const env = { ...upstreams, FREE_REQUESTS_PER_DAY: "0" };
+  const env = { ...gate.env, FREE_REQUESTS_PER_DAY: "0" };
   router = await startRouter("all-in-one", { sharedPostgres: true, env });
 });
 afterAll(async () => {
   await router?.dispose();
-  gate.closeAllConnections();
-  gate.close();
+  await gate?.close();
   await upstream?.close();
 });
 

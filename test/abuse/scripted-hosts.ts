@@ -1,10 +1,9 @@
 // Scripted hosts beside a router under attack. One has a picture for the customer and stays silent for everybody else.
 // The other is before the simulator and answers some chats with JSON that is dear to read.
-import { createServer, request, type Server } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { sandboxEnvironment } from "@gr/all-in-one";
 import sharp from "sharp";
-import { startUpstream } from "../chaos/upstream.ts";
+import { startGate, startUpstream } from "../chaos/upstream.ts";
 
 export interface Host {
   readonly port: number;
@@ -32,28 +31,14 @@ export async function startPictureHost(): Promise<Host> {
 /** @param isDear whether a body is answered with dear JSON. @returns the environment of a router that asks it */
 export async function startDearUpstream(isDear: (body: Buffer) => boolean) {
   const upstream = await startUpstream();
-  const { hostname, port } = new URL(upstream.env["TEXT_UPSTREAM_BASE_URL"] ?? "");
   let answered = 0;
-  const gate = createServer(async (incoming, outgoing) => {
-    const body = Buffer.concat(await incoming.toArray());
-    if (isDear(body)) {
-      outgoing.writeHead(200, { "content-type": "application/json" }).end(DEAR[answered % DEAR.length]);
-      answered += 1;
-      return;
-    }
-    const { method, url: path, headers } = incoming;
-    const passed = request({ hostname, port, method, path, headers }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
-      answer.pipe(outgoing);
-    });
-    passed.on("error", () => outgoing.destroy());
-    passed.end(body);
+  const gate = await startGate(upstream, (_incoming, body, outgoing) => {
+    if (!isDear(body)) return false;
+    outgoing.writeHead(200, { "content-type": "application/json" }).end(DEAR[answered % DEAR.length]);
+    answered += 1;
+    return true;
   });
-  const host = await listen(gate);
-  return {
-    env: sandboxEnvironment(`http://127.0.0.1:${host.port}`) as Record<string, string>,
-    close: () => Promise.all([host.close(), upstream.close()]),
-  };
+  return { env: gate.env, close: () => Promise.all([gate.close(), upstream.close()]) };
 }
 
 async function listen(server: Server): Promise<Host> {

@@ -9,21 +9,12 @@ import { type Router, startRouter } from "../e2e/topology.ts";
 import { expectExactBooks, expectHonestAnswers, holdsOf, noOpenHolds } from "./books.ts";
 import { mintKey, openAccount } from "./customers.ts";
 import { chat, image, type RunningLoad, sendAll, startLoad, tally } from "./load.ts";
-import { type Customer, expectExactMoney, mixOf, openCustomer } from "./mixed-load.ts";
+import { type Customer, expectExactMoney, mixOf, openCustomer, SHORT_WAITS } from "./mixed-load.ts";
 import type { Conclusion, Order, Sent } from "./send-order.ts";
 import { startUpstream, type Upstream } from "./upstream.ts";
 
 const SEED = 20_261_122;
 const LOAD = { perSecond: 40, most: 2_000, together: 24, backOffMs: 500 };
-const ENV = {
-  TEXT_TOTAL_TIMEOUT_MS: "60000",
-  HOLD_LEASE_MS: "4000",
-  TEXT_HEADERS_TIMEOUT_MS: "4000",
-  MEDIA_TIMEOUT_MS: "4000",
-  MEDIA_LEASE_MS: "2000",
-  HOLD_GRACE_MS: "5000",
-  RESOLVE_INTERVAL_MS: "500",
-};
 const PATIENCE = { timeoutMs: 180_000 };
 const REFUSED = { status: 503, conclusion: "refused", error: { code: "billing_unavailable" } };
 
@@ -34,7 +25,7 @@ let router: Router;
 async function start(replication: { synchronous: boolean }): Promise<void> {
   upstream = await startUpstream({ tokenDelayMs: 10, imageDelayMs: 100 });
   database = await startReplicatedPostgres(replication);
-  const env = { ...upstream.env, ...ENV, DATABASE_URL: database.address.url };
+  const env = { ...upstream.env, ...SHORT_WAITS, DATABASE_URL: database.address.url };
   router = await startRouter("all-in-one", { env });
 }
 

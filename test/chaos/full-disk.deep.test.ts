@@ -8,21 +8,12 @@ import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { type Router, startRouter } from "../e2e/topology.ts";
 import { noOpenHolds } from "./books.ts";
 import { chat, sendAll, startLoad, tally } from "./load.ts";
-import { expectExactMoney, mixOf, openCustomer } from "./mixed-load.ts";
+import { expectExactMoney, mixOf, openCustomer, SHORT_WAITS } from "./mixed-load.ts";
 import { type SmallDiskPostgres, startSmallDiskPostgres } from "./small-disk-postgres.ts";
 import { startUpstream, type Upstream } from "./upstream.ts";
 
 const SEED = 20_261_123;
 const LOAD = { perSecond: 40, most: 3_000, together: 24, backOffMs: 500 };
-const ENV = {
-  TEXT_TOTAL_TIMEOUT_MS: "60000",
-  HOLD_LEASE_MS: "4000",
-  TEXT_HEADERS_TIMEOUT_MS: "4000",
-  MEDIA_TIMEOUT_MS: "4000",
-  MEDIA_LEASE_MS: "2000",
-  HOLD_GRACE_MS: "5000",
-  RESOLVE_INTERVAL_MS: "500",
-};
 const PATIENCE = { timeoutMs: 120_000 };
 const SOME = 15;
 
@@ -36,7 +27,9 @@ beforeEach(async () => {
   database = await startSmallDiskPostgres();
   const log = createLogger("silent", "test");
   session = await connectPostgres({ url: database.url, poolSize: 1, schema: "operator", log });
-  router = await startRouter("all-in-one", { env: { ...upstream.env, ...ENV, DATABASE_URL: database.url } });
+  router = await startRouter("all-in-one", {
+    env: { ...upstream.env, ...SHORT_WAITS, DATABASE_URL: database.url },
+  });
 });
 afterEach(async () => {
   await router?.dispose();

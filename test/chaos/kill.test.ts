@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { call } from "../e2e/http.ts";
 import { billingOf, overdueHolds } from "../e2e/operator.ts";
 import { type Router, startRouter } from "../e2e/topology.ts";
+import { SHORT_WAITS } from "./mixed-load.ts";
 import { startUpstream, type Upstream } from "./upstream.ts";
 
 const RUNNING = 50;
@@ -20,13 +21,8 @@ describe("kill -9", () => {
   // The upstream outlives the router, like a real one.
   const env = () => ({
     ...upstream.env,
-    TEXT_TOTAL_TIMEOUT_MS: "60000",
-    HOLD_LEASE_MS: "4000",
-    TEXT_HEADERS_TIMEOUT_MS: "4000",
-    MEDIA_TIMEOUT_MS: "4000",
-    MEDIA_LEASE_MS: "2000",
+    ...SHORT_WAITS,
     HOLD_GRACE_MS: "1000",
-    RESOLVE_INTERVAL_MS: "500",
   });
 
   beforeEach(async () => {

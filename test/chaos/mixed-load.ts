@@ -9,6 +9,17 @@ import { chat, image, startLoad } from "./load.ts";
 import type { Order, Sent } from "./send-order.ts";
 import type { Upstream } from "./upstream.ts";
 
+/** Settings of a router that soon gives up on lost parts, and soon resolves the holds of a dead process. */
+export const SHORT_WAITS = {
+  TEXT_TOTAL_TIMEOUT_MS: "60000",
+  HOLD_LEASE_MS: "4000",
+  TEXT_HEADERS_TIMEOUT_MS: "4000",
+  MEDIA_TIMEOUT_MS: "4000",
+  MEDIA_LEASE_MS: "2000",
+  HOLD_GRACE_MS: "5000",
+  RESOLVE_INTERVAL_MS: "500",
+};
+
 const CREDITS = creditsOf("10");
 const REPEATS = 5;
 const LEAST_CHARGES = 10;

@@ -1,9 +1,6 @@
 // F20, F21: every upstream answers 503 to everything for a while. Each request asks at most once: an upstream sees no
 // more requests than the router. A breaker refuses none of them. After the upstream's return every request is answered
 // again.
-import { createServer, request, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { sandboxEnvironment } from "@gr/all-in-one";
 import { creditsOf } from "@gr/money";
 import { until } from "@gr/testing";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -12,7 +9,7 @@ import { expectExactBooks, expectHonestAnswers, noOpenHolds } from "./books.ts";
 import { mintKey, openAccount } from "./customers.ts";
 import { chat, image, sendAll, startLoad, tally } from "./load.ts";
 import type { Sent } from "./send-order.ts";
-import { startUpstream, type Upstream } from "./upstream.ts";
+import { startGate, startUpstream, type Upstream } from "./upstream.ts";
 
 const STORM = 300;
 const ENV = {
@@ -25,7 +22,7 @@ const ENV = {
 const PATIENCE_MS = 90_000;
 
 /** Proxy before the simulator. */
-let gate: Server;
+let gate: Pick<Upstream, "env" | "close">;
 let isDown = false;
 /** Generation requests during the outage. */
 let attempts = 0;
@@ -34,33 +31,17 @@ let router: Router;
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  const { hostname, port } = new URL(upstream.env["TEXT_UPSTREAM_BASE_URL"] ?? "");
-  gate = createServer((incoming, outgoing) => {
-    if (isDown && incoming.method === "POST") {
-      attempts += 1;
-      incoming.resume();
-      outgoing
-        .writeHead(503, { "content-type": "application/json" })
-        .end('{"error":{"message":"overloaded"}}');
-      return;
-    }
-    const { method, url: path, headers } = incoming;
-    const passed = request({ hostname, port, method, path, headers }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
-      answer.pipe(outgoing);
-    });
-    passed.on("error", () => outgoing.destroy());
-    incoming.pipe(passed);
+  gate = await startGate(upstream, ({ method }, _body, outgoing) => {
+    if (!isDown || method !== "POST") return false;
+    attempts += 1;
+    outgoing.writeHead(503, { "content-type": "application/json" }).end('{"error":{"message":"overloaded"}}');
+    return true;
   });
-  await new Promise<void>((resolve) => gate.listen(0, "127.0.0.1", resolve));
-  const { port: here } = gate.address() as AddressInfo;
-  const env = { ...sandboxEnvironment(`http://127.0.0.1:${here}`), ...ENV } as Record<string, string>;
-  router = await startRouter("all-in-one", { sharedPostgres: true, env });
+  router = await startRouter("all-in-one", { sharedPostgres: true, env: { ...gate.env, ...ENV } });
 });
 afterAll(async () => {
   await router?.dispose();
-  gate?.closeAllConnections();
-  await new Promise((resolve) => gate.close(resolve));
+  await gate?.close();
   await upstream?.close();
 });
 

@@ -123,7 +123,7 @@ describe("a start that fails", () => {
     await new Promise((resolve) => blocker.once("listening", resolve));
     const occupied = String((blocker.address() as { port: number }).port);
     // A PostgreSQL of its own for each start would only cost time.
-    const database = await testDatabase("router");
+    const database = await testDatabase("empty");
     const base = { SIMULATOR_PORT: "0", DATABASE_URL: database.url };
     const outcomes = [
       { problem: { PORT: occupied }, says: /PORT/ },

@@ -5,8 +5,9 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { freePort, testDatabase, warmStart } from "@gr/testing";
+import { freePort, warmStart } from "@gr/testing";
 import { byDepth } from "@gr/testing/depth";
+import { migratedDatabase } from "./migrated-database.ts";
 
 export type Topology = "all-in-one" | "split";
 export const topologies: readonly Topology[] = ["all-in-one", "split"];
@@ -57,7 +58,7 @@ function allocatorSettings(): Record<string, string> {
 /** Starts a router; with `dataDir`, on the data of an earlier one. */
 export async function startRouter(topology: Topology, options: RouterOptions = {}): Promise<Router> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), "generation-router-")));
-  const database = options.sharedPostgres === true ? await testDatabase("router") : undefined;
+  const database = options.sharedPostgres === true ? await migratedDatabase() : undefined;
   const child = spawn(process.execPath, [entries[topology]], {
     env: {
       PATH: process.env["PATH"] ?? "",

@@ -95,10 +95,10 @@ function budgetClosed({ budgetLevel, expiresAt }: Outcome): ServiceError {
 }
 
 function spendLimit(outcome: Outcome): ServiceError {
-  const { budgetLevel, capCredits, period, resetsAt } = outcome;
+  const { budgetLevel, capCredits: ownLimit, period, resetsAt } = outcome;
   const isOwn = budgetLevel === BudgetLevel.UNSPECIFIED;
   const limit = isOwn
-    ? `This key's spend limit of ${formatCredits(capCredits)} USD${periodWord(period)}`
+    ? `This key's spend limit of ${formatCredits(ownLimit)} USD${periodWord(period)}`
     : `The limit of the ${BUDGETS[budgetLevel] ?? "budget"} above this key`;
   const about = isOwn ? {} : { param: "budget" };
   if (outcome.inFlight) {

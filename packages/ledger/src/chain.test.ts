@@ -26,19 +26,11 @@ function openLedger({ tree }: RandomLedger): LedgerUnderTest {
 /** The same ledger at the same moment, which shares nothing with this one. */
 function copyOf({ account, facts, now, freeLimit }: LedgerUnderTest): LedgerUnderTest {
   const copy = new LedgerUnderTest();
-  Object.assign(copy.account, cloned(account));
+  Object.assign(copy.account, structuredClone(account));
   const [from, to] = [present(facts.get(ACCOUNT)), present(copy.facts.get(ACCOUNT))];
   for (const id of from.absentHolds) to.absentHolds.add(id);
   for (const [key, record] of from.claims) to.claims.set(key, record);
   return Object.assign(copy, { now, freeLimit });
-}
-
-/** Clones in this realm. `structuredClone` creates objects of another one, which are never deeply equal. */
-function cloned<Value>(value: Value): Value {
-  if (value instanceof Map) return new Map([...value].map(([key, each]) => [key, cloned(each)])) as Value;
-  if (Array.isArray(value)) return value.map(cloned) as Value;
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, cloned(each)])) as Value;
 }
 
 function replayed({ steps }: LedgerUnderTest): Account {

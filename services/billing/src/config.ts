@@ -59,4 +59,3 @@ export const billingConfig = z.object({
       "megabytes of saved prompts and answers of one account; of a full account no further ones are saved, and its requests run as before",
     ),
 });
-export type BillingConfig = z.infer<typeof billingConfig>;

@@ -3,10 +3,11 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { createCatalogCopy } from "@gr/clients";
 import { CatalogService } from "@gr/proto/catalog";
 import { createLogger, defineModule, type Module, type RunningProcess, startProcess } from "@gr/runtime";
-import { freePort, ManualClock, type TestDatabase, testDatabase, until } from "@gr/testing";
+import { freePort, ManualClock, type TestDatabase, until } from "@gr/testing";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { z } from "zod";
 import { type FakeUpstream, listing, openRouterRow, startFakeUpstream } from "./test/fake-upstream.ts";
+import { migratedDatabase } from "./test/migrated-database.ts";
 import { type CatalogUnderTest, SECRET, startCatalog } from "./test/start-catalog.ts";
 
 const PATIENCE = { timeoutMs: 60_000 };
@@ -22,7 +23,7 @@ const readers: RunningProcess[] = [];
 
 beforeEach(async () => {
   upstream = await startFakeUpstream(listing(openRouterRow("vendor/one")));
-  database = await testDatabase("catalog");
+  database = await migratedDatabase();
   rpcPort = await freePort();
 });
 afterEach(async () => {

@@ -3,7 +3,7 @@
 import type { ServerResponse } from "node:http";
 import { connect } from "node:net";
 import { HoldState } from "@gr/proto/billing";
-import { until } from "@gr/testing";
+import { streamPieces, until } from "@gr/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { CALLER_HEADER, principal } from "./test/front-door.ts";
 import { StreamReader } from "./test/read-stream.ts";
@@ -77,31 +77,16 @@ const RESPONSES = [
   "NE]\n\n",
 ];
 
-/** Streams these pieces, each on its own. */
-function stream(
-  pieces: readonly string[],
-  after: (response: ServerResponse) => void = (response) => response.end(),
-) {
-  return async (_: unknown, response: ServerResponse) => {
-    startStream(response);
-    for (const piece of pieces) {
-      response.write(piece);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-    after(response);
-  };
-}
-
 const shapes: readonly [string, Path, unknown, () => void][] = [
   ["a whole answer", "chat/completions", hello, () => upstream.script((_, r) => sendJson(r, WHOLE))],
-  ["a chat stream", "chat/completions", streamed, () => upstream.script(stream(CHAT))],
+  ["a chat stream", "chat/completions", streamed, () => upstream.script(streamPieces(CHAT))],
   [
     "a chat stream of many usages",
     "chat/completions",
     streamed,
-    () => upstream.script(stream([...CHAT.slice(0, 2), ...USAGES])),
+    () => upstream.script(streamPieces([...CHAT.slice(0, 2), ...USAGES])),
   ],
-  ["a response stream", "responses", respond, () => upstream.script(stream(RESPONSES))],
+  ["a response stream", "responses", respond, () => upstream.script(streamPieces(RESPONSES))],
 ];
 
 describe.each(shapes)("%s", (_name, path, body, script) => {
@@ -302,7 +287,7 @@ describe("a claimed stream", () => {
   test("is charged only when the upstream has ended it, with whatever follows its last event", async () => {
     const released = Promise.withResolvers<void>();
     upstream.script(
-      stream(CHAT.slice(0, 5), async (response) => {
+      streamPieces(CHAT.slice(0, 5), async (response) => {
         await released.promise;
         response.end(": bye\n\n");
       }),
@@ -317,7 +302,7 @@ describe("a claimed stream", () => {
   });
 
   test("whose connection breaks after its last event is whole", async () => {
-    upstream.script(stream(CHAT.slice(0, 5), (response) => response.destroy()));
+    upstream.script(streamPieces(CHAT.slice(0, 5), (response) => response.destroy()));
     const key = newKey();
     const first = await read(ask(key, streamed));
     expect(first.text).toBe(CHAT.slice(0, 5).join(""));
@@ -326,13 +311,13 @@ describe("a claimed stream", () => {
 
   test("that breaks is not kept and not charged; its key is free", async () => {
     upstream.generations = (_, response) => sendJson(response, '{"data":{"total_cost":0.001}}');
-    upstream.script(stream(CHAT.slice(0, 3), (response) => response.destroy()));
+    upstream.script(streamPieces(CHAT.slice(0, 3), (response) => response.destroy()));
     const key = newKey();
     const broken = await read(ask(key, streamed));
     expect(broken.text).toContain('"finish_reason":"error"');
     await until(() => rig.billing.state(broken.id) === HoldState.RELEASED, PATIENCE);
     expect(kindsOf(broken.id)).toEqual(["place", "release"]);
-    upstream.script(stream(CHAT));
+    upstream.script(streamPieces(CHAT));
     expect(await read(ask(key, streamed))).toMatchObject({ replayed: null, text: CHAT.join("") });
   });
 });
@@ -341,7 +326,11 @@ describe("an answer larger than 8 MiB", () => {
   const filler = "x".repeat(1024 * 1024);
   test.each([
     ["whole", hello, () => sendLarge],
-    ["as a stream", streamed, () => stream([...Array.from({ length: 9 }, () => token(filler)), USAGE, DONE])],
+    [
+      "as a stream",
+      streamed,
+      () => streamPieces([...Array.from({ length: 9 }, () => token(filler)), USAGE, DONE]),
+    ],
   ])("(%s) is charged and sent, and cannot be given again", async (_how, body, script) => {
     upstream.script(script());
     const key = newKey();

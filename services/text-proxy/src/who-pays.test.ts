@@ -3,7 +3,7 @@
 // broke off before its usage is free.
 import type { ServerResponse } from "node:http";
 import { HoldState } from "@gr/proto/billing";
-import { until } from "@gr/testing";
+import { streamPieces, until } from "@gr/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { payloadsOf, StreamReader } from "./test/read-stream.ts";
 import { chat, idOf, type Rig, startRig } from "./test/rig.ts";
@@ -57,20 +57,6 @@ const begun = [
   ["responses", respond, created + delta],
 ] as const;
 
-/** Streams these pieces, then runs `after`. */
-function stream(pieces: Iterable<string>, after: (response: ServerResponse) => void = (r) => r.end()) {
-  return async (_: unknown, response: ServerResponse) => {
-    startStream(response);
-    for (const piece of pieces) {
-      if (response.destroyed) return;
-      if (!response.write(piece)) await Promise.race([once(response, "drain"), once(response, "close")]);
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    after(response);
-  };
-}
-const once = (response: ServerResponse, name: string) =>
-  new Promise((resolve) => response.once(name, resolve));
 const endless = () => undefined;
 const reset = (response: ServerResponse) => {
   response.destroy();
@@ -114,7 +100,7 @@ function cutOf(text: string): { message: string; cost: number | undefined } {
 
 describe("what we cut off is charged", () => {
   test.each(begun)("after its total time, as looked up: %s", async (path, body, first) => {
-    upstream.script(stream([first], endless));
+    upstream.script(streamPieces([first], endless));
     const { text, charged } = await runOut(first, body, path, brief);
     expect(charged).toMatchObject(BILL);
     expect(cutOf(text)).toEqual({ message: expect.stringContaining("is charged"), cost: 0.0042 });
@@ -123,7 +109,7 @@ describe("what we cut off is charged", () => {
 
   test("as metered where nothing can be looked up, and never above the hold", async () => {
     const text = token(FILLER.slice(0, 65_536));
-    upstream.script(stream([text, text, text], endless));
+    upstream.script(streamPieces([text, text, text], endless));
     const { charged, id } = await runOut(text + text, hello, "chat/completions", briefOpenAi);
     expect(charged?.credits).toBe(briefOpenAi.billing.hold(id)?.credits);
   });
@@ -132,7 +118,7 @@ describe("what we cut off is charged", () => {
     ["chat/completions", hello, token("a"), "data: {"],
     ["responses", respond, created + delta, 'event: response.completed\ndata: {"type":"response.completed",'],
   ] as const)("at an event that is too large for us: %s", async (path, body, first, head) => {
-    upstream.script(stream([first, `${head}"a":"`, ...manyMiB(33, FILLER)], endless));
+    upstream.script(streamPieces([first, `${head}"a":"`, ...manyMiB(33, FILLER)], endless));
     const { text, charged } = await run(body, path);
     expect(charged).toMatchObject(BILL);
     expect(text.startsWith(first)).toBe(true);
@@ -140,14 +126,14 @@ describe("what we cut off is charged", () => {
   });
 
   test("when too much follows its usage, as that says", async () => {
-    upstream.script(stream([token("a"), usageEvent, ...manyMiB(34, `: ${FILLER}\n\n`)], endless));
+    upstream.script(streamPieces([token("a"), usageEvent, ...manyMiB(34, `: ${FILLER}\n\n`)], endless));
     const { text, charged } = await run(hello, "chat/completions");
     expect(charged).toMatchObject(SAID);
     expect(text).toContain(usageEvent);
   });
 
   test("and a client that repeats the request gets what it paid for", async () => {
-    upstream.script(stream([token("a"), 'data: {"a":"', ...manyMiB(33, FILLER)], endless));
+    upstream.script(streamPieces([token("a"), 'data: {"a":"', ...manyMiB(33, FILLER)], endless));
     const init = { headers: { "idempotency-key": "cut off" } };
     const first = await run(hello, "chat/completions", rig, init);
     const again = await run(hello, "chat/completions", rig, init);
@@ -157,7 +143,7 @@ describe("what we cut off is charged", () => {
 });
 
 test("a stream of which nothing came in its total time is free", async () => {
-  upstream.script(stream([], endless));
+  upstream.script(streamPieces([], endless));
   const { text, charged, id } = await run(hello, "chat/completions", brief);
   expect(charged).toBeUndefined();
   expect(cutOf(text).message).toContain("nothing was charged");
@@ -166,7 +152,7 @@ test("a stream of which nothing came in its total time is free", async () => {
 });
 
 test("a client that leaves with more to come than is read on is charged", async () => {
-  upstream.script(stream(manyMiB(200, token(FILLER)), endless));
+  upstream.script(streamPieces(manyMiB(200, token(FILLER)), endless));
   const leaving = new AbortController();
   const response = await rig.post("chat/completions", hello, { signal: leaving.signal });
   await response.body?.getReader().read();
@@ -178,7 +164,7 @@ test("a client that leaves with more to come than is read on is charged", async 
 
 describe("an upstream that breaks off after its usage has delivered", () => {
   test("by a reset: the client has all but [DONE]", async () => {
-    upstream.script(stream([token("a"), usageEvent], reset));
+    upstream.script(streamPieces([token("a"), usageEvent], reset));
     const { text, charged } = await run(hello, "chat/completions");
     expect(charged).toMatchObject(SAID);
     expect(text).toBe(token("a") + usageEvent);
@@ -187,7 +173,7 @@ describe("an upstream that breaks off after its usage has delivered", () => {
   test("by silence", async () => {
     const impatient = await startRig(upstream.url, { TEXT_IDLE_TIMEOUT_MS: "5000" });
     try {
-      upstream.script(stream([token("a"), usageEvent], endless));
+      upstream.script(streamPieces([token("a"), usageEvent], endless));
       const { text, charged } = await run(hello, "chat/completions", impatient);
       expect(charged).toMatchObject(SAID);
       expect(text).toBe(token("a") + usageEvent);
@@ -197,7 +183,7 @@ describe("an upstream that breaks off after its usage has delivered", () => {
   });
 
   test("by an error event: the client is told", async () => {
-    upstream.script(stream([token("a"), usageEvent, error, DONE]));
+    upstream.script(streamPieces([token("a"), usageEvent, error, DONE]));
     const { text, charged } = await run(hello, "chat/completions");
     expect(charged).toMatchObject(SAID);
     expect(text.startsWith(token("a") + usageEvent)).toBe(true);
@@ -213,7 +199,7 @@ describe("the last event of a response", () => {
     ["without a response", '{"type":"response.completed","response":null}'],
   ])("%s is delivered, and charged as looked up", async (_how, data) => {
     const last = `event: response.completed\ndata: ${data}\n\n`;
-    upstream.script(stream([created, delta, last]));
+    upstream.script(streamPieces([created, delta, last]));
     const { text, charged } = await run(respond, "responses");
     expect(charged).toMatchObject(BILL);
     expect(text.startsWith(created + delta)).toBe(true);

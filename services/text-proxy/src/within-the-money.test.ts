@@ -3,7 +3,7 @@
 import type { ServerResponse } from "node:http";
 import { chargeOf, PICO_PER_CREDIT } from "@gr/money";
 import { LOSS_COOL_DOWN_MS } from "@gr/paid-request";
-import { ManualClock, until } from "@gr/testing";
+import { drained, ManualClock, streamPieces, until } from "@gr/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { principal } from "./test/front-door.ts";
 import { payloadsOf, StreamReader } from "./test/read-stream.ts";
@@ -205,14 +205,7 @@ describe("a stream without a limit", () => {
     leave(40n);
     const init = { headers: { "idempotency-key": "cut for money" } };
     const long = some(200, token(TEXT));
-    upstream.script(async (_, response) => {
-      startStream(response);
-      for (const piece of long) {
-        if (response.destroyed) return;
-        if (!response.write(piece)) await drained(response);
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-    });
+    upstream.script(streamPieces(long, () => undefined));
     const first = await (await rig.post("chat/completions", open(), init)).text();
     const again = await rig.post("chat/completions", open(), init);
     expect(payloadsOf(first).at(-1)).toMatchObject({ error: { code: "spend_limit_exceeded" } });
@@ -477,9 +470,3 @@ describe("what an upstream reports beyond belief", () => {
     return Number(/^text_costs_not_believed_total (\d+)/m.exec(await rig.metrics())?.[1] ?? 0);
   }
 });
-
-function drained(response: ServerResponse): Promise<unknown> {
-  return Promise.race(
-    ["drain", "close"].map((name) => new Promise((resolve) => response.once(name, resolve))),
-  );
-}

@@ -7,6 +7,7 @@ export { DatabaseAddress } from "./servers/database-address.ts";
 export { RedisLine } from "./servers/redis-line.ts";
 export { type ReplicatedPostgres, startReplicatedPostgres } from "./servers/replicated-postgres.ts";
 export { startChild, type TestChild } from "./start-child.ts";
+export { drained, streamPieces } from "./stream-pieces.ts";
 export {
   CITUS_NODES,
   isDistributedRun,

@@ -121,11 +121,12 @@ export class FakeBilling {
   }
 
   /** Sets the spend limit of a key, for its lifetime. */
-  cap(accountId: string, spenderId: string, capCredits: bigint): void {
+  cap(accountId: string, spenderId: string, spendLimit: bigint): void {
     const revision = (this.#ledger.spender(accountId, spenderId)?.revision ?? 0n) + 1n;
-    const fields = { name: "capped", period: SpendPeriod.LIFETIME, active: true, revision };
+    const fields = { name: "limited", period: SpendPeriod.LIFETIME, active: true, revision };
     this.#ledger.openAccount(accountId);
-    this.#ledger.putSpender(create(SpenderSchema, { ...fields, accountId, spenderId, capCredits }));
+    const limited = { ...fields, accountId, spenderId, capCredits: spendLimit };
+    this.#ledger.putSpender(create(SpenderSchema, limited));
   }
 
   /** Creates a budget above keys, or changes the named fields of one. */

@@ -100,11 +100,11 @@ export function outcomeMessage({ code, refusal, earlierHoldId = "", held = 0n }:
 }
 
 export function definitionOf(spender: Spender): BudgetDefinition {
-  const { spenderId: id, name, capCredits, expiresAt, active, createdAt, revision } = spender;
+  const { spenderId: id, name, capCredits: limit = null, expiresAt, active, createdAt, revision } = spender;
   const period = nameIn(SPEND_PERIODS, spender.period, "spender.period");
   const parentId = spender.parentId || null;
   return {
-    ...{ id, parentId, level: "key", name, limit: capCredits ?? null, period, active, revision },
+    ...{ id, parentId, level: "key", name, limit, period, active, revision },
     expiresAt: expiresAt === undefined ? null : Number(expiresAt),
     createdAt: Number(createdAt),
   };

@@ -1,4 +1,4 @@
-// Start and end of the spend window of a moment, by arithmetic on days. The code is independent of the ledger's, so only an
+// Start of the spend window of a moment, by arithmetic on days. The code is independent of the ledger's, so only an
 // error in both stays unnoticed.
 import type { Period } from "@gr/ledger";
 
@@ -16,21 +16,6 @@ export function windowStartOf(period: Period, at: number): number {
       return (day - ((((day - FIRST_MONDAY) % 7) + 7) % 7)) * DAY_MS;
     case "month":
       return (day - (new Date(at).getUTCDate() - 1)) * DAY_MS;
-    default:
-      return 0;
-  }
-}
-
-/** Unix milliseconds; 0 for a lifetime, which does not end. */
-export function windowEndOf(period: Period, at: number): number {
-  const start = windowStartOf(period, at);
-  switch (period) {
-    case "day":
-      return start + DAY_MS;
-    case "week":
-      return start + 7 * DAY_MS;
-    case "month":
-      return windowStartOf("month", start + 31 * DAY_MS);
     default:
       return 0;
   }

@@ -17,6 +17,9 @@ import { type CachedAccount, noteStep } from "./cached-account.ts";
 import type { ChainOperation } from "./chain-operation.ts";
 import type { ClaimRow, KeptAnswerRow } from "./claim-store.ts";
 
+/** Time for which a confirmed account, or a confirmed copy of one, refuses hopeless places without a statement. */
+const CONFIRMED_FOR_MS = 1_000;
+
 /** Operation with its position in the batch. */
 export interface Asked {
   readonly operation: ChainOperation;
@@ -75,11 +78,6 @@ export class AccountWork {
     });
   }
 
-  /** Each operation is hopeless, and none can be a repeat: the ids of its holds are younger than the confirmation. */
-  isHopelessAndNew(): boolean {
-    return this.isHopeless() && this.areNew();
-  }
-
   /**
    * Each operation is a place that waiting for other holds would not help, unless it repeats a stored one. A place of zero credits or
    * with a claim has other reasons.
@@ -94,8 +92,12 @@ export class AccountWork {
     });
   }
 
-  /** The ids of all holds are younger than the confirmation. */
-  areNew(): boolean {
+  /** Memory equalled the table within the last second, and no place can be a repeat: the ids of all holds are younger. @param now of the stopwatch */
+  isRecentAndNew(now: number): boolean {
+    return now - this.cached.confirmed.stopwatch < CONFIRMED_FOR_MS && this.#areNew();
+  }
+
+  #areNew(): boolean {
     const confirmedAt = BigInt(Math.ceil(this.cached.confirmed.clock));
     return this.holdIds().every((id) => {
       const madeAt = timeOf(id);

@@ -37,8 +37,6 @@ const EAGER_ROUNDS = 3;
 const MOST_PAUSE_MS = 10;
 /** States that are stored before one flush. */
 const MOST_STATES = 4;
-/** Time for which a confirmed account refuses hopeless places without a statement. */
-const CONFIRMED_FOR_MS = 1_000;
 const STOPWATCH: Clock = { now: () => performance.now() };
 const CACHE_BYTES = 256 * 2 ** 20;
 
@@ -221,8 +219,7 @@ export class ChainConnection {
 
   /** A flood of hopeless places reads an account once a second. */
   #isRefusedFromMemory(work: AccountWork): boolean {
-    const age = this.#now().stopwatch - work.cached.confirmed.stopwatch;
-    return work.answered.size === 0 && age < CONFIRMED_FOR_MS && work.isHopelessAndNew();
+    return work.answered.size === 0 && work.isHopeless() && work.isRecentAndNew(this.#now().stopwatch);
   }
 
   #now(): Confirmation {

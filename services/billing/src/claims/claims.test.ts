@@ -106,9 +106,9 @@ describe("a key", () => {
   test("whose request another key was charged for is answered to a key with room, and refused to one without", async () => {
     const mine = await open();
     const holdId = await first(mine, (id) => capture(id, 20n));
-    const sibling = async (capCredits: bigint) => ({
+    const sibling = async (spendLimit: bigint) => ({
       ...mine,
-      spenderId: await putSpender(ledger.inProcess, mine.accountId, { capCredits }),
+      spenderId: await putSpender(ledger.inProcess, mine.accountId, { capCredits: spendLimit }),
     });
     const [rich, poor, none] = [await sibling(30n), await sibling(29n), await sibling(0n)];
     const refused = {

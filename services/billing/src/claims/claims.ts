@@ -1,7 +1,7 @@
 // Claims own the shape of the services on Idempotency-Keys and kept answers, and of the dry runs of a place.
+import type { Outcome } from "@gr/ledger";
 import type { Credits, PicoUsd } from "@gr/money";
 import type { Claim } from "../writer/operation.ts";
-import type { Posted } from "../writer/posted.ts";
 
 /** Account and key that would pay. */
 export interface Payer {
@@ -17,7 +17,7 @@ export interface ClaimingSpender extends Payer {
 }
 
 /** @param claimKey key of the claim of the later place, if any. @param credits size of the hold; 0 = the smallest */
-export type CheckSpender = (payer: Payer, claimKey: Buffer | undefined, credits: Credits) => Promise<Posted>;
+export type CheckSpender = (payer: Payer, claimKey: Buffer | undefined, credits: Credits) => Promise<Outcome>;
 
 export interface Answer {
   readonly contentType: string;

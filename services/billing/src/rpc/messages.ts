@@ -1,9 +1,11 @@
 // Domain values as messages of the contract.
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { Outcome, RefusingBudget } from "@gr/ledger";
 import {
   type GetCreditsResponseSchema,
   type HoldSchema,
-  type Outcome,
+  OutcomeCode,
+  type Outcome as OutcomeMessage,
   OutcomeSchema,
   type SpenderUsageSchema,
   type VerifyLedgerResponseSchema,
@@ -12,23 +14,39 @@ import type { CreditSummary } from "../accounts/accounts.ts";
 import type { SpenderUsage } from "../accounts/spender.ts";
 import type { Hold } from "../holds/hold.ts";
 import type { LedgerReport } from "../verify/ledger-report.ts";
-import type { Posted } from "../writer/posted.ts";
 import { messageOfHoldState, messageOfLevel, messageOfPeriod } from "./message-names.ts";
 
-export function outcomeMessage({ code, refusal, earlierHoldId = "", held = 0n }: Posted): Outcome {
+const CODES = new Map<string, OutcomeCode>(
+  Object.entries(OutcomeCode).flatMap(([name, code]) =>
+    typeof code === "number" ? [[name.toLowerCase(), code] as const] : [],
+  ),
+);
+
+/** @throws Error for an outcome that no operation of the service has */
+export function outcomeMessage({
+  code: name,
+  refusal,
+  earlierHoldId = "",
+  held = 0n,
+}: Outcome): OutcomeMessage {
+  const code = CODES.get(name);
+  if (code === undefined) throw new Error(`The service has no name for the outcome ${name}.`);
   if (refusal === undefined) return create(OutcomeSchema, { code, earlierHoldId, heldCredits: held });
-  const { inFlight, available, cap, period, level, resetsAt, expiresAt, suspended } = refusal;
+  const { inFlight, available, budget, resetsAt, expiresAt, suspended } = refusal;
   return create(OutcomeSchema, {
     code,
     inFlight,
     availableCredits: available,
-    capCredits: cap,
-    ...(period === undefined ? {} : { period: messageOfPeriod(period) }),
-    ...(level === undefined ? {} : { budgetLevel: messageOfLevel(level) }),
-    resetsAt,
-    expiresAt,
+    ...(budget === undefined ? {} : { period: messageOfPeriod(budget.period), ...limitOf(budget) }),
+    resetsAt: BigInt(resetsAt),
+    expiresAt: BigInt(expiresAt),
     suspended,
   });
+}
+
+/** The amount of a budget above the key is not for the owner of the key. */
+function limitOf({ isLowest, limit, level }: RefusingBudget) {
+  return isLowest ? { capCredits: limit ?? 0n } : { budgetLevel: messageOfLevel(level) };
 }
 
 export function creditsMessage(summary: CreditSummary): MessageInitShape<typeof GetCreditsResponseSchema> {

@@ -1,5 +1,6 @@
 // BillingService: messages to domain values and back. Every field is checked here, before anything is done.
 
+import type { Outcome } from "@gr/ledger";
 import {
   BillingService,
   type CheckSpenderRequest,
@@ -21,7 +22,7 @@ import type { BillingEvents } from "../events.ts";
 import type { HoldStore, Lease } from "../holds/hold.ts";
 import type { LedgerReport } from "../verify/ledger-report.ts";
 import { reaching } from "../writer/ledger-error.ts";
-import type { OperationWriter, Posted } from "../writer/posted.ts";
+import type { OperationWriter } from "../writer/operation.ts";
 import {
   bytes,
   cost,
@@ -45,7 +46,7 @@ export interface BillingDeps {
   readonly accounts: AccountStore;
   readonly adjustments: AdjustmentStore;
   readonly answers: AnswerStore;
-  readonly judgeClaim: (claiming: ClaimingSpender) => Promise<Posted>;
+  readonly judgeClaim: (claiming: ClaimingSpender) => Promise<Outcome>;
   readonly checkSpender: CheckSpender;
   readonly holds: HoldStore;
   readonly verify: (all: boolean) => Promise<LedgerReport>;
@@ -125,13 +126,13 @@ export function billingRpc(deps: BillingDeps): RpcService {
 
 function readSpender({ spender }: PutSpenderRequest): Spender {
   if (spender === undefined) throw invalid("spender", "A spender is needed");
-  const { capCredits, expiresAt } = spender;
+  const { capCredits: spendLimit, expiresAt } = spender;
   return {
     id: uuid("spender.spender_id", spender.spenderId),
     accountId: uuid("spender.account_id", spender.accountId),
     parentId: spender.parentId === "" ? null : uuid("spender.parent_id", spender.parentId),
     name: text("spender.name", spender.name),
-    cap: capCredits === undefined ? null : credits("spender.cap_credits", capCredits),
+    cap: spendLimit === undefined ? null : credits("spender.cap_credits", spendLimit),
     period: periodOf("spender.period", spender.period),
     expiresAt: expiresAt === undefined ? null : dateOf("spender.expires_at", expiresAt),
     active: spender.active,

@@ -9,7 +9,7 @@ import {
   firstStepSince,
   foldMonth,
   latestSeal,
-  listChains,
+  listAccounts,
   type NewSeal,
   type Progress,
   storeSeals,
@@ -56,13 +56,12 @@ async function sealSlice(
 ): Promise<void> {
   const { bucket, target } = pass;
   if (target === null) return;
-  const after = pass.accountId === null ? undefined : { bucket, accountId: pass.accountId };
-  const chains = await listChains(client, [bucket, bucket], after, MOST_ACCOUNTS);
+  const accounts = await listAccounts(client, { bucket, after: pass.accountId, limit: MOST_ACCOUNTS });
   const seals: NewSeal[] = [];
   let reached = pass.accountId;
   let steps = 0n;
-  let isComplete = chains.length < MOST_ACCOUNTS;
-  for (const { accountId } of chains) {
+  let isComplete = accounts.length < MOST_ACCOUNTS;
+  for (const accountId of accounts) {
     if (stopping.aborted || steps >= MOST_STEPS || seals.length >= MOST_SEALS) {
       isComplete = false;
       break;

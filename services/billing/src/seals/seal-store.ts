@@ -210,13 +210,22 @@ const TIME = "SELECT least($1::bigint, (extract(epoch FROM now()) * 1000)::bigin
 const PLANNER = "SET jit = off";
 
 /** Runs statements on months of single accounts over one connection. */
-export async function withSealClient<Result>(
+export function withSealClient<Result>(
   pool: Pool,
+  work: (client: PoolClient) => Promise<Result>,
+): Promise<Result> {
+  return withSettings(pool, PLANNER, work);
+}
+
+/** Runs statements over one connection with settings of its own, and closes it. */
+export async function withSettings<Result>(
+  pool: Pool,
+  settings: string,
   work: (client: PoolClient) => Promise<Result>,
 ): Promise<Result> {
   const client = await pool.connect();
   try {
-    await client.query(PLANNER);
+    await client.query(settings);
     return await work(client);
   } finally {
     client.release(true);
@@ -269,20 +278,23 @@ export async function storeSeals(
   }
 }
 
-/** Finds each account by a search of its own, so the time does not grow with the steps. */
-const ACCOUNTS = `WITH RECURSIVE own (bucket, account_id) AS (
-    (SELECT s.bucket, s.account_id FROM step s WHERE (s.bucket, s.account_id) > ($1::int, $2::uuid) AND s.bucket <= $3
-      ORDER BY s.bucket, s.account_id LIMIT 1)
+/**
+ * Accounts of a bucket behind another one. Each is found by a search of its own, so the time does not grow with the steps. The bucket is a
+ * constant, because Citus refuses the recursion without one.
+ */
+const OWN = `WITH RECURSIVE own (account_id) AS (
+    (SELECT s.account_id FROM step s WHERE s.bucket = $1 AND s.account_id > $2 ORDER BY s.account_id LIMIT 1)
     UNION ALL
-    SELECT n.bucket, n.account_id FROM own o CROSS JOIN LATERAL (
-      SELECT s.bucket, s.account_id FROM step s WHERE (s.bucket, s.account_id) > (o.bucket, o.account_id) AND s.bucket <= $3
-       ORDER BY s.bucket, s.account_id LIMIT 1) n)
-  SELECT o.bucket, o.account_id AS "accountId", l.seq AS "lastSeq", z.last_seq AS "sealedSeq", z.ends_at AS "sealedUntil"
-    FROM (SELECT bucket, account_id FROM own LIMIT $4) o
-   CROSS JOIN LATERAL (SELECT s.seq FROM step s WHERE s.bucket = o.bucket AND s.account_id = o.account_id ORDER BY s.seq DESC LIMIT 1) l
-    LEFT JOIN LATERAL (SELECT z.last_seq, z.ends_at FROM seal z WHERE z.bucket = o.bucket AND z.account_id = o.account_id
+    SELECT n.account_id FROM own o CROSS JOIN LATERAL (
+      SELECT s.account_id FROM step s WHERE s.bucket = $1 AND s.account_id > o.account_id ORDER BY s.account_id LIMIT 1) n)`;
+const ACCOUNTS = `${OWN} SELECT account_id AS "accountId" FROM own LIMIT $3`;
+const CHAINS = `${OWN}
+  SELECT $1::int AS bucket, o.account_id AS "accountId", l.seq AS "lastSeq", z.last_seq AS "sealedSeq", z.ends_at AS "sealedUntil"
+    FROM (SELECT account_id FROM own LIMIT $3) o
+   CROSS JOIN LATERAL (SELECT s.seq FROM step s WHERE s.bucket = $1 AND s.account_id = o.account_id ORDER BY s.seq DESC LIMIT 1) l
+    LEFT JOIN LATERAL (SELECT z.last_seq, z.ends_at FROM seal z WHERE z.bucket = $1 AND z.account_id = o.account_id
                         ORDER BY z.ends_at DESC LIMIT 1) z ON true
-   ORDER BY 1, 2`;
+   ORDER BY 2`;
 
 const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
 
@@ -293,13 +305,24 @@ export interface ChainEnd extends Chain {
   readonly sealedUntil: bigint | null;
 }
 
-/** Lists the accounts with steps in a range of buckets. @param after latest account of the page before */
-export async function listChains(
-  client: Pool | PoolClient,
-  [first, last]: readonly [first: number, last: number],
-  after: Chain | undefined,
-  limit: number,
-): Promise<ChainEnd[]> {
-  const values = [after?.bucket ?? first, after?.accountId ?? BEFORE_ALL, last, limit];
-  return (await client.query<ChainEnd>(ACCOUNTS, values)).rows;
+/** Accounts with steps in a bucket, in their order. */
+export interface AccountPage {
+  readonly bucket: number;
+  /** Latest account of the page before; null = the first page. */
+  readonly after: Id | null;
+  readonly limit: number;
+}
+
+export async function listAccounts(client: PoolClient, page: AccountPage): Promise<Id[]> {
+  const { rows } = await client.query<{ accountId: Id }>(ACCOUNTS, pageValues(page));
+  return rows.map(({ accountId }) => accountId);
+}
+
+/** Lists the same accounts with their ends. On Citus the steps must be a copy, because seals are on the coordinator. */
+export async function listChains(client: Pool | PoolClient, page: AccountPage): Promise<ChainEnd[]> {
+  return (await client.query<ChainEnd>(CHAINS, pageValues(page))).rows;
+}
+
+function pageValues({ bucket, after, limit }: AccountPage): unknown[] {
+  return [bucket, after ?? BEFORE_ALL, limit];
 }

@@ -24,9 +24,8 @@ import type { LedgerReport } from "../verify/ledger-report.ts";
 import { verifyChains } from "../verify/verify-chains.ts";
 import type { ClockCheck } from "../writer/clock-check-store.ts";
 import { LedgerWriter } from "../writer/ledger-writer.ts";
-import type { Operation } from "../writer/operation.ts";
-import type { OperationWriter, Posted } from "../writer/posted.ts";
-import { chainOperationOf, claimOf, postedOf } from "./operation-steps.ts";
+import type { Operation, OperationWriter } from "../writer/operation.ts";
+import { chainOperationOf, claimOf } from "./operation-steps.ts";
 import { ownersOf } from "./owner-store.ts";
 import { createStepAccounts } from "./step-accounts.ts";
 
@@ -60,7 +59,7 @@ export interface StepLedger {
   readonly accounts: AccountStore;
   readonly adjustments: AdjustmentStore;
   readonly answers: AnswerStore;
-  readonly judgeClaim: (claiming: ClaimingSpender) => Promise<Posted>;
+  readonly judgeClaim: (claiming: ClaimingSpender) => Promise<Outcome>;
   readonly checkSpender: CheckSpender;
   readonly budgets: BudgetStore;
   readonly holds: HoldStore;
@@ -113,12 +112,10 @@ export function createStepLedger(options: StepLedgerOptions): StepLedger {
       keep: (answer) => keepAnswer(pool, post, answer),
       read: (accountId, holdId) => readKeptAnswer(pool, accountId, holdId, now()),
     },
-    judgeClaim: async ({ accountId, spenderId: budgetId, personId: memberId, claim }) =>
-      postedOf(await dryRuns.judgeClaim({ accountId, budgetId, memberId, claim: claimOf(claim) })),
-    checkSpender: async ({ accountId, spenderId: budgetId, personId: memberId }, key, credits) => {
-      const claimKey = key?.toString("hex");
-      return postedOf(await dryRuns.checkSpender({ accountId, budgetId, memberId, claimKey, credits }));
-    },
+    judgeClaim: ({ accountId, spenderId: budgetId, personId: memberId, claim }) =>
+      dryRuns.judgeClaim({ accountId, budgetId, memberId, claim: claimOf(claim) }),
+    checkSpender: ({ accountId, spenderId: budgetId, personId: memberId }, key, credits) =>
+      dryRuns.checkSpender({ accountId, budgetId, memberId, claimKey: key?.toString("hex"), credits }),
     budgets: createBudgets({ accounts, clock, post }),
     holds: createHoldReads({ pool, clock, accounts, openHolds, post, log }),
     reports: createReportReads({ pool, accounts, sums }),
@@ -139,7 +136,7 @@ export function createStepLedger(options: StepLedgerOptions): StepLedger {
 
 type PostSteps = (operations: readonly ChainOperation[], signal?: AbortSignal) => Promise<Outcome[]>;
 
-const UNKNOWN_HOLD = postedOf({ code: "unknown_hold" });
+const UNKNOWN_HOLD: Outcome = { code: "unknown_hold" };
 
 /** An operation without an account is of a caller of the version before: its hold is searched. */
 async function postOperations(
@@ -147,7 +144,7 @@ async function postOperations(
   post: PostSteps,
   operations: readonly Operation[],
   signal: AbortSignal | undefined,
-): Promise<Posted[]> {
+): Promise<Outcome[]> {
   const owners = new Map<Id, Id>();
   for (const { kind, holdId, accountId } of operations) {
     if (kind === "place" && accountId !== null && !owners.has(holdId)) owners.set(holdId, accountId);
@@ -163,10 +160,7 @@ async function postOperations(
   const known = asked.filter((operation) => operation !== undefined);
   const outcomes = known.length === 0 ? [] : await post(known, signal);
   const answers = new Map(known.map((operation, index) => [operation, outcomes[index]]));
-  return asked.map((operation) => {
-    const outcome = operation && answers.get(operation);
-    return outcome === undefined ? UNKNOWN_HOLD : postedOf(outcome);
-  });
+  return asked.map((operation) => (operation && answers.get(operation)) ?? UNKNOWN_HOLD);
 }
 
 async function keepAnswer(pool: Pool, post: PostSteps, answer: AnswerToKeep): Promise<void> {

@@ -2,7 +2,7 @@
 // latest seals, or with the first steps.
 import type { Pool, PoolClient } from "@gr/runtime";
 import { readEarlierTotals } from "../before-steps/earlier-invariants-store.ts";
-import { listChains, withSealClient } from "../seals/seal-store.ts";
+import { listChains, withSealClient, withSettings } from "../seals/seal-store.ts";
 import { copyTables } from "../shards/copied-steps-store.ts";
 import { type Shards, shardsOf } from "../shards/shard-store.ts";
 import {
@@ -38,7 +38,7 @@ export async function verifyChains(pool: Pool, { now, all }: Proof): Promise<Led
   if (shards.isDistributed) reports.push(...(await proveCopies(pool, shards, { now, all })));
   else
     for await (const slice of slicesOf(pool, all)) {
-      reports.push(await withPlanner(pool, (client) => proveSlice(client, slice, { now, all })));
+      reports.push(await withSettings(pool, PLANNER, (client) => proveSlice(client, slice, { now, all })));
       if (!all) continue;
       await withSealClient(pool, async (client) => {
         for (const chain of slice.chains) {
@@ -60,7 +60,7 @@ async function proveCopies(pool: Pool, shards: Shards, { now, all }: Proof): Pro
   const reports: LedgerReport[] = [];
   for (let first = 0; first <= LAST_BUCKET; first += COPIED_BUCKETS) {
     const buckets = Array.from({ length: COPIED_BUCKETS }, (_, index) => first + index);
-    await withPlanner(pool, async (client) => {
+    await withSettings(pool, PLANNER, async (client) => {
       await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ");
       await client.query("SET LOCAL citus.max_adaptive_executor_pool_size = 1");
       await copyTables(client, shards, DISTRIBUTED, buckets);
@@ -119,18 +119,20 @@ interface ListedChain extends ProvedChain {
 
 async function* pagesOf(
   client: Pool | PoolClient,
-  buckets: Slice["buckets"],
+  [first, last]: Slice["buckets"],
   all: boolean,
 ): AsyncGenerator<ListedChain[]> {
-  for (let after: ListedChain | undefined, isLast = false; !isLast; ) {
-    const page = await listChains(client, buckets, after, PAGE);
+  let after: ListedChain | undefined;
+  for (let bucket = first; bucket <= last; ) {
+    const page = await listChains(client, { bucket, after: after?.accountId ?? null, limit: PAGE });
     const chains = page.map(({ sealedSeq, sealedUntil, ...chain }) => {
       const from = all ? NO_SEAL : { sealedSeq: sealedSeq ?? 0n, sealedUntil: sealedUntil ?? 0n };
       return { ...chain, ...from };
     });
     yield chains;
-    after = chains.at(-1);
-    isLast = page.length < PAGE;
+    const isLast = page.length < PAGE;
+    after = isLast ? undefined : chains.at(-1);
+    if (isLast) bucket += 1;
   }
 }
 
@@ -139,20 +141,6 @@ const NOTHING: LedgerReport = {
   differences: [],
   ...{ accounts: 0n, holds: 0n, openHolds: 0n, chargedCredits: 0n, chargedCost: "0", lostCost: "0" },
 };
-
-/** The connection is closed afterwards: its settings are for this proof only. */
-async function withPlanner<Result>(
-  pool: Pool,
-  work: (client: PoolClient) => Promise<Result>,
-): Promise<Result> {
-  const client = await pool.connect();
-  try {
-    await client.query(PLANNER);
-    return await work(client);
-  } finally {
-    client.release(true);
-  }
-}
 
 function sumOf(one: LedgerReport, other: LedgerReport): LedgerReport {
   return {

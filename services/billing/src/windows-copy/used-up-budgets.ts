@@ -15,8 +15,6 @@ import { copyOf, isUsedUp, lowestBudgets, type WindowCopy } from "./window-copy.
 const MOST_ACCOUNTS = 10_000;
 /** Copies of one account, at most: the budgets that were used up by its latest step. */
 const MOST_OF_ACCOUNT = 8;
-/** Time for which a confirmed copy refuses without a statement. */
-const CONFIRMED_FOR_MS = 1_000;
 
 export interface UsedUpBudgetsOptions {
   readonly clock: Clock;
@@ -106,9 +104,7 @@ export class UsedUpBudgets implements KnownCopies {
   async #confirm(client: PoolClient, works: readonly AccountWork[]): Promise<ReadonlySet<Id>> {
     const { clock, stopwatch } = this.#options;
     const now = { stopwatch: stopwatch.now(), clock: clock.now() };
-    const isRecent = ({ cached }: AccountWork) =>
-      now.stopwatch - cached.confirmed.stopwatch < CONFIRMED_FOR_MS;
-    const due = works.filter((work) => !isRecent(work) || !work.areNew());
+    const due = works.filter((work) => !work.isRecentAndNew(now.stopwatch));
     const doubtful = new Set<Id>();
     if (due.length === 0) return doubtful;
     const latest = await readLatestSteps(client, [...new Set(due.map(({ account }) => account.id))]);

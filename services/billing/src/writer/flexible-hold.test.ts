@@ -23,6 +23,8 @@ beforeAll(async () => {
 afterAll(() => ledger.stop());
 
 const run = (...operations: OperationInit[]) => post(ledger.billing, ...operations);
+const openLimited = (credits: bigint, spendLimit: bigint | undefined) =>
+  openWallet(ledger.billing, credits, spendLimit === undefined ? {} : { capCredits: spendLimit });
 const heldOf = async ({ accountId }: { accountId: string }) =>
   (await ledger.billing.getCredits({ accountId })).heldCredits;
 
@@ -33,8 +35,8 @@ describe("a place of at least 10 and at most 100 credits", () => {
     ["takes a quarter of what the key's limit has left where that is less", 1_000n, 80n, 20n],
     ["takes the least where a quarter is less than that", 39n, undefined, 10n],
     ["takes the last credits", 10n, undefined, 10n],
-  ])("%s", async (_, credits, capCredits, held) => {
-    const mine = await openWallet(ledger.billing, credits, capCredits === undefined ? {} : { capCredits });
+  ])("%s", async (_, credits, spendLimit, held) => {
+    const mine = await openLimited(credits, spendLimit);
     const [placed] = await run(place(mine, 10n, { mostCredits: 100n }));
     expect(placed).toMatchObject({ code: DONE, heldCredits: held });
     expect(await heldOf(mine)).toBe(held);
@@ -82,8 +84,8 @@ describe("an extension to at least 20 and at most 100 credits", () => {
     ["grows by a quarter of what is free", 210n, undefined, 60n],
     ["grows by a quarter of what the key's limit has left", 1_000n, 90n, 30n],
     ["grows to the least", 20n, undefined, 20n],
-  ])("%s", async (_, credits, capCredits, held) => {
-    const mine = await openWallet(ledger.billing, credits, capCredits === undefined ? {} : { capCredits });
+  ])("%s", async (_, credits, spendLimit, held) => {
+    const mine = await openLimited(credits, spendLimit);
     const one = place(mine, 10n);
     await run(one);
     expect(await run(extend(one.holdId, 20n, DEADLINE, 100n))).toMatchObject([

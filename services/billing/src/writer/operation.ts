@@ -1,4 +1,5 @@
 // One operation on one hold, as callers post it. The ledger of steps and the tables before it have the same fields.
+import type { Outcome } from "@gr/ledger";
 import type { Credits, PicoUsd } from "@gr/money";
 
 /** "abandon" is a release that gives up on finding out what the upstream did; "next" begins the next attempt. */
@@ -50,4 +51,9 @@ export interface Operation {
   readonly billedBy: HoldTag | null;
   /** place, when the client sent an Idempotency-Key */
   readonly claim: Claim | null;
+}
+
+export interface OperationWriter {
+  /** @returns an answer for each operation, in order */
+  post(operations: readonly Operation[], signal?: AbortSignal): Promise<Outcome[]>;
 }

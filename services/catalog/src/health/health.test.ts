@@ -1,10 +1,10 @@
 // Guarantees of stored reports: an attempt counts once, processes add up, bad reports are refused, old rows are deleted.
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
 import { RouteCondition } from "@gr/proto/routes";
-import { connectPostgres, createLogger, migrate, type Pool } from "@gr/runtime";
-import { ManualClock, type TestDatabase, testDatabase } from "@gr/testing";
+import type { Pool } from "@gr/runtime";
+import { ManualClock, type TestDatabase } from "@gr/testing";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { connect, migratedDatabase } from "../test/migrated-database.ts";
 import { healthCalls, REPORTS_KEPT_MS, WINDOWS_KEPT_MS } from "./health-rpc.ts";
 import { createHealthStore, type HealthStore } from "./health-store.ts";
 
@@ -16,10 +16,8 @@ let store: HealthStore;
 let clock: ManualClock;
 
 beforeAll(async () => {
-  database = await testDatabase("catalog-health");
-  const log = createLogger("silent", "test");
-  pool = await connectPostgres({ url: database.url, poolSize: 4, schema: "catalog", log });
-  await migrate(pool, { name: "catalog", migrations: join(import.meta.dirname, "../../migrations") });
+  database = await migratedDatabase();
+  pool = await connect(database.url);
   store = createHealthStore(pool);
 });
 afterAll(async () => {

@@ -1,12 +1,12 @@
 // Guarantees of stored prices: each version returns its own rule, and no price is lost or changed.
-import { join } from "node:path";
 import { create, equals } from "@bufbuild/protobuf";
 import { type Model, ModelSchema, PriceSchema } from "@gr/proto/catalog";
-import { connectPostgres, createLogger, migrate, type Pool } from "@gr/runtime";
-import { type TestDatabase, testDatabase } from "@gr/testing";
+import type { Pool } from "@gr/runtime";
+import type { TestDatabase } from "@gr/testing";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { loadSeed, SEED_DIRECTORY } from "../files/seed.ts";
+import { connect, migratedDatabase } from "../test/migrated-database.ts";
 import { createPriceStore } from "./price-store.ts";
 import { type PriceRule, versioned } from "./price-version.ts";
 
@@ -14,10 +14,8 @@ let database: TestDatabase;
 let pool: Pool;
 
 beforeAll(async () => {
-  database = await testDatabase("catalog-prices");
-  const log = createLogger("silent", "test");
-  pool = await connectPostgres({ url: database.url, poolSize: 8, schema: "catalog", log });
-  await migrate(pool, { name: "catalog", migrations: join(import.meta.dirname, "../../migrations") });
+  database = await migratedDatabase();
+  pool = await connect(database.url);
 });
 afterAll(async () => {
   await pool?.end();

@@ -1,13 +1,13 @@
 // Guarantees of the stored listing: it is read exactly as it was written, whole, and for its own upstream only.
 import { join } from "node:path";
-import { connectPostgres, createLogger, migrate, type Pool } from "@gr/runtime";
-import { compareSchema, type TestDatabase, testDatabase } from "@gr/testing";
+import type { Pool } from "@gr/runtime";
+import { compareSchema, type TestDatabase } from "@gr/testing";
 import { type TextModel, type TextUpstream, UPSTREAM_KINDS } from "@gr/text-upstream";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
+import { connect, migratedDatabase } from "../test/migrated-database.ts";
 import { createTextStore, type TextStore } from "./store.ts";
 
-const log = createLogger("silent", "test");
 const upstream: TextUpstream = {
   name: "default",
   kind: UPSTREAM_KINDS.openrouter,
@@ -24,9 +24,8 @@ let pool: Pool;
 let store: TextStore;
 
 beforeAll(async () => {
-  database = await testDatabase("catalog-store");
-  pool = await connectPostgres({ url: database.url, poolSize: 8, schema: "catalog", log });
-  await migrate(pool, { name: "catalog", migrations: join(import.meta.dirname, "../../migrations") });
+  database = await migratedDatabase();
+  pool = await connect(database.url);
   store = createTextStore(pool);
 });
 afterAll(async () => {

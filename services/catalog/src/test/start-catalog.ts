@@ -12,8 +12,9 @@ import {
   signPrincipal,
   startProcess,
 } from "@gr/runtime";
-import { ManualClock, type TestDatabase, testDatabase, until } from "@gr/testing";
+import { ManualClock, type TestDatabase, until } from "@gr/testing";
 import { catalogModule } from "../module.ts";
+import { migratedDatabase } from "./migrated-database.ts";
 
 export const SECRET = "internal-secret-of-the-catalogue-tests-01234";
 
@@ -45,7 +46,7 @@ export interface StartOptions {
 }
 
 export async function startCatalog(options: StartOptions = {}): Promise<CatalogUnderTest> {
-  const database = options.database ?? (await testDatabase("catalog"));
+  const database = options.database ?? (await migratedDatabase());
   const clock = options.clock ?? new ManualClock(Date.UTC(2026, 10, 20, 12));
   const running = await startProcess([catalogModule, ...(options.beside ?? [])], {
     env: {

@@ -3,7 +3,7 @@
 // time or reaches billing late. The row is unsettled in between, so settleKeys finds and completes an interrupted change.
 import { ServiceError } from "@gr/proto";
 import { isUuid } from "@gr/runtime";
-import { type ApiKey, isUnlimited, type KeyKind } from "../records/key.ts";
+import { type ApiKey, isUnlimited, type KeyKind, type KeySettings } from "../records/key.ts";
 import { requireKnownNames } from "./allow-lists.ts";
 import type { KeyDeps } from "./key-deps.ts";
 import { keyAtBilling, putSpenderOf } from "./spender.ts";
@@ -17,21 +17,7 @@ export interface OwnKey {
 }
 
 /** Absent = unchanged; null = none. */
-export type KeyChange = Partial<
-  Pick<
-    ApiKey,
-    | "name"
-    | "active"
-    | "spendLimit"
-    | "period"
-    | "expiresAt"
-    | "responseFormat"
-    | "allowedModels"
-    | "allowedProviders"
-    | "budgetId"
-    | "savesTexts"
-  >
->;
+export type KeyChange = Partial<KeySettings & Pick<ApiKey, "active">>;
 
 /** @throws ServiceError key_not_found, the same for unknown, foreign and deleted keys and those of another kind. */
 export async function findKey(

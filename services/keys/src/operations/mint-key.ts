@@ -3,27 +3,14 @@
 import { randomUUID } from "node:crypto";
 import { createKeySecret } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
-import type { ApiKey } from "../records/key.ts";
+import type { ApiKey, KeySettings } from "../records/key.ts";
 import { hintOf } from "../records/key-digest.ts";
 import { requireAccount } from "./account.ts";
 import { requireKnownNames } from "./allow-lists.ts";
 import type { KeyDeps } from "./key-deps.ts";
 import { putSpender } from "./spender.ts";
 
-export type NewKey = Pick<
-  ApiKey,
-  | "accountId"
-  | "name"
-  | "kind"
-  | "spendLimit"
-  | "period"
-  | "expiresAt"
-  | "responseFormat"
-  | "allowedModels"
-  | "allowedProviders"
-  | "budgetId"
-  | "savesTexts"
->;
+export type NewKey = KeySettings & Pick<ApiKey, "accountId" | "kind">;
 
 /** @throws ServiceError account_not_found, too_many_keys, invalid_value, service_unavailable; errors of billing. */
 export async function mintKey(deps: KeyDeps, wanted: NewKey): Promise<{ key: ApiKey; secret: string }> {

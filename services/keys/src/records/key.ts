@@ -47,6 +47,20 @@ export interface ApiKey {
   readonly revision: bigint;
 }
 
+/** Fields of a key that its owner chooses, and may change later. */
+export type KeySettings = Pick<
+  ApiKey,
+  | "name"
+  | "spendLimit"
+  | "period"
+  | "expiresAt"
+  | "responseFormat"
+  | "allowedModels"
+  | "allowedProviders"
+  | "budgetId"
+  | "savesTexts"
+>;
+
 type AllowLists = Pick<ApiKey, "allowedModels" | "allowedProviders">;
 
 /** Reason why a key cannot be used; undefined if it can. */

@@ -2,6 +2,7 @@
 // Tests reach it as its peers do: RPC over the network with a service token, REST with a signed principal.
 
 import { generateKeyPairSync } from "node:crypto";
+import { join } from "node:path";
 import type { Principal } from "@gr/identity";
 import { FakeBilling } from "@gr/ledger-model";
 import type { Spender } from "@gr/proto/billing";
@@ -9,17 +10,20 @@ import { CatalogService } from "@gr/proto/catalog";
 import { KeysService } from "@gr/proto/keys";
 import {
   type Clock,
+  connectPostgres,
+  createLogger,
   createRemoteTransport,
   createServiceClient,
   defineModule,
   type Environment,
   implement,
+  migrate,
   PRINCIPAL_HEADER,
   type ServiceClient,
   signPrincipal,
   startProcess,
 } from "@gr/runtime";
-import { ManualClock, testDatabase } from "@gr/testing";
+import { ManualClock, type TestDatabase, testDatabase } from "@gr/testing";
 import pg from "pg";
 import { z } from "zod";
 import { keysModule, SETTLE_EVERY_MS } from "../module.ts";
@@ -81,9 +85,19 @@ const catalogModule = defineModule({
   },
 });
 
+/** A database with the module's tables, migrated once per jest run. */
+function migratedDatabase(): Promise<TestDatabase> {
+  return testDatabase("keys", async (url) => {
+    const log = createLogger("silent", "test");
+    const pool = await connectPostgres({ url, poolSize: 2, schema: "keys", log });
+    await migrate(pool, { name: "keys", migrations: join(import.meta.dirname, "../../migrations") });
+    await pool.end();
+  });
+}
+
 /** @param settings more of the environment; empty = not set. */
 export async function startKeys(settings: Environment = {}): Promise<KeysUnderTest> {
-  const database = await testDatabase("keys");
+  const database = await migratedDatabase();
   // pg accepts a server in a URL by host and port, or by the folder of its socket.
   const { host, port } = new pg.Client({ connectionString: database.url });
   const proxy = await startCuttableProxy(

@@ -3,7 +3,7 @@
 import type { ServerResponse } from "node:http";
 import { ReleaseReason } from "@gr/clients";
 import { HoldState } from "@gr/proto/billing";
-import { until } from "@gr/testing";
+import { streamPieces, until } from "@gr/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { payloadsOf, StreamReader } from "../test/read-stream.ts";
 import { chat, idOf, type Rig, startRig } from "../test/rig.ts";
@@ -53,21 +53,6 @@ const responsesUsage = (cost: string) => `{"input_tokens":10,"output_tokens":2,"
 const completed = (usage: string, type = "response.completed") =>
   responseEvent(type, 3, `"response":{"id":"resp_1","status":"x","error":null,"output":[],"usage":${usage}}`);
 
-/** Streams these pieces, each on its own, then ends or runs `after`. */
-function stream(
-  pieces: readonly string[],
-  after: (response: ServerResponse) => void = (response) => response.end(),
-) {
-  return async (_: unknown, response: ServerResponse) => {
-    startStream(response);
-    for (const piece of pieces) {
-      response.write(piece);
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    after(response);
-  };
-}
-
 async function run(body: unknown, on = rig, path: "chat/completions" | "responses" = "chat/completions") {
   const response = await on.post(path, body);
   const text = await response.text();
@@ -86,7 +71,7 @@ const withoutRelease = (kinds: readonly string[]) => kinds.filter((kind) => kind
 
 describe("a stream", () => {
   test("is passed on byte for byte, with the gateway's headers", async () => {
-    upstream.script(stream(whole));
+    upstream.script(streamPieces(whole));
     const { response, text, last } = await run(hello);
     expect(text).toBe(whole.join(""));
     expect(Object.fromEntries(response.headers)).toMatchObject({
@@ -117,7 +102,7 @@ describe("a stream", () => {
 
   test("with CRLF line ends and no space after data is understood and kept", async () => {
     const odd = whole.map((event) => event.replaceAll("\n", "\r\n").replace("data: ", "data:"));
-    upstream.script(stream(odd));
+    upstream.script(streamPieces(odd));
     const { text, last } = await run(hello);
     expect(text).toBe(odd.join(""));
     expect(last).toMatchObject({ kind: "capture", cost: 1_230_000_000n });
@@ -173,7 +158,7 @@ describe("the last usage", () => {
       entered.resolve();
       await captured.promise;
     };
-    upstream.script(stream([...before, ...after]));
+    upstream.script(streamPieces([...before, ...after]));
     const reader = new StreamReader(await rig.post(path, body));
     await entered.promise;
     await until(() => reader.text === before.join(""), PATIENCE);
@@ -185,11 +170,11 @@ describe("the last usage", () => {
   });
 
   test("says the true cost where the upstream says none", async () => {
-    upstream.script(stream([token("a"), usageEvent(""), DONE]));
+    upstream.script(streamPieces([token("a"), usageEvent(""), DONE]));
     const { text, last } = await run(hello, openAi);
     expect(text).toBe(token("a") + usageEvent("0.000008") + DONE);
     expect(last).toMatchObject({ kind: "capture", cost: 8_000_000n, credits: 1n });
-    upstream.script(stream([created, completed(responsesUsage(""))]));
+    upstream.script(streamPieces([created, completed(responsesUsage(""))]));
     const responses = await run(respond, openAi, "responses");
     expect(responses.text).toBe(created + completed(responsesUsage(',"cost":0.000008')));
   });
@@ -203,7 +188,7 @@ describe("the last usage", () => {
       ": end\n\n",
       DONE,
     ];
-    upstream.script(stream(events));
+    upstream.script(streamPieces(events));
     const { text, last } = await run(hello);
     expect(text).toBe(events.join(""));
     expect(last).toMatchObject({ kind: "capture", cost: 3_000_000_000n });
@@ -211,7 +196,7 @@ describe("the last usage", () => {
 
   test("that was passed on already still counts when only other chunks follow", async () => {
     const events = [token("a"), usageEvent("0.001"), token(""), DONE];
-    upstream.script(stream(events));
+    upstream.script(streamPieces(events));
     const { text, last } = await run(hello);
     expect(text).toBe(events.join(""));
     expect(last).toMatchObject({ kind: "capture", cost: 1_000_000_000n });
@@ -224,7 +209,7 @@ describe("the last usage", () => {
       usageEvent("0.001"),
       DONE,
     ];
-    upstream.script(stream(events));
+    upstream.script(streamPieces(events));
     const { text, last } = await run(hello);
     expect(text).toBe(events.join(""));
     expect(last).toMatchObject({ kind: "capture", cost: 1_000_000_000n });
@@ -238,7 +223,7 @@ describe("the last usage", () => {
           ? '{"data":{"total_cost":1.5e-5,"native_tokens_prompt":3,"native_tokens_completion":4}}'
           : "{}",
       );
-    upstream.script(stream([token("a"), DONE]));
+    upstream.script(streamPieces([token("a"), DONE]));
     const { text, last } = await run(hello);
     expect(last).toMatchObject({ kind: "capture", cost: 15_000_000n, credits: 1n });
     expect(text.endsWith(DONE)).toBe(true);
@@ -250,7 +235,7 @@ describe("the last usage", () => {
       choices: [],
       usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7, cost: 0.000015 },
     });
-    upstream.script(stream([created, completed("null")]));
+    upstream.script(streamPieces([created, completed("null")]));
     const responses = await run(respond, openAi, "responses");
     expect(responses.last?.kind).toBe("capture");
     expect(payloadsOf(responses.text).at(-1)?.["response"]).toMatchObject({
@@ -260,7 +245,7 @@ describe("the last usage", () => {
 
   test("of an incomplete response is charged too", async () => {
     const events = [created, completed(responsesUsage(',"cost":0.002'), "response.incomplete")];
-    upstream.script(stream(events));
+    upstream.script(streamPieces(events));
     const { text, last } = await run(respond, rig, "responses");
     expect(text).toBe(events.join(""));
     expect(last).toMatchObject({ kind: "capture", cost: 2_000_000_000n });
@@ -268,7 +253,7 @@ describe("the last usage", () => {
 
   test("loses nothing of what follows its last event, wherever the network cuts it", async () => {
     const end = completed(responsesUsage(',"cost":0.002'));
-    upstream.script(stream([created, `${end}data: [DO`, "NE]\n\n"]));
+    upstream.script(streamPieces([created, `${end}data: [DO`, "NE]\n\n"]));
     const { text, last } = await run(respond, rig, "responses");
     expect(text).toBe(created + end + DONE);
     expect(last).toMatchObject({ kind: "capture", cost: 2_000_000_000n });
@@ -298,7 +283,7 @@ describe("a stream that breaks", () => {
     ["has an error event", [token("a"), error, DONE], end],
     ["has nonsense for a usage event", [token("a"), 'data: {"usage":{]}\n\n', DONE], end],
   ])("because it %s ends with an error chunk, without [DONE], uncharged", async (_case, pieces, after) => {
-    upstream.script(stream(pieces, after));
+    upstream.script(streamPieces(pieces, after));
     const { response, text, kinds } = await run(hello, after === silence ? immediate : rig);
     expect(response.status).toBe(200);
     expect(text.startsWith(token("a"))).toBe(true);
@@ -314,7 +299,7 @@ describe("a stream that breaks", () => {
   });
 
   test("where nothing can be looked up is booked as metered, at once", async () => {
-    upstream.script(stream([token("a"), token("b")], (response) => response.destroy()));
+    upstream.script(streamPieces([token("a"), token("b")], (response) => response.destroy()));
     const { last } = await run(hello, openAi);
     expect(last).toMatchObject({ kind: "release", reason: ReleaseReason.FAILED });
     expect(last?.cost).toBeGreaterThan(0n);
@@ -334,7 +319,7 @@ describe("a stream that breaks", () => {
       false,
     ],
   ])("as a response because it %s ends with response.failed", async (_case, pieces, reset) => {
-    upstream.script(stream(pieces, (response) => (reset ? response.destroy() : response.end())));
+    upstream.script(streamPieces(pieces, (response) => (reset ? response.destroy() : response.end())));
     const { text, kinds } = await run(respond, rig, "responses");
     expect(text).not.toContain("secret");
     expect(text).toContain("event: response.failed\n");
@@ -373,7 +358,7 @@ describe("a stream that breaks", () => {
       const alarms = async () =>
         Number(/key_refused_total\{upstream="default"\} (\d+)/.exec(await rig.metrics())?.[1] ?? 0);
       const before = await alarms();
-      upstream.script(stream(pieces));
+      upstream.script(streamPieces(pieces));
       await run(path === "responses" ? respond : hello, rig, path);
       expect((await alarms()) - before).toBe(raised);
     },
@@ -381,7 +366,7 @@ describe("a stream that breaks", () => {
 
   test("with the upstream's own response.failed passes that on and books what it used as our loss", async () => {
     const failed = completed(responsesUsage(',"cost":0.003'), "response.failed");
-    upstream.script(stream([created, failed]));
+    upstream.script(streamPieces([created, failed]));
     const { text, last } = await run(respond, rig, "responses");
     expect(text).toBe(created + failed);
     expect(last).toMatchObject({ kind: "release", reason: ReleaseReason.FAILED, cost: 3_000_000_000n });
@@ -391,7 +376,7 @@ describe("a stream that breaks", () => {
     rig.billing.before = async ({ kind }) => {
       if (kind === "capture") throw new Error("the database is gone");
     };
-    upstream.script(stream(whole));
+    upstream.script(streamPieces(whole));
     const { text, id } = await run(hello);
     expect(text).not.toContain("[DONE]");
     expect(text).not.toContain('"usage"');
@@ -416,7 +401,7 @@ test("a client that leaves before the stream has begun is charged what the upstr
   const begin = Promise.withResolvers<void>();
   upstream.script(async (_, response) => {
     await begin.promise;
-    await stream(whole)(undefined, response);
+    await streamPieces(whole)(undefined, response);
   });
   const leaving = new AbortController();
   const pending = rig.post("chat/completions", hello, { signal: leaving.signal });

@@ -1,13 +1,11 @@
 // Continued history owns one random history that the tables before the chain begin and that both ledgers continue: the same steps with
 // the same ids, at the same times.
 import { randomUUID } from "node:crypto";
-import type { DepositStatus, Id } from "@gr/ledger";
+import type { DepositStatus, Id, Outcome } from "@gr/ledger";
 import { ServiceError } from "@gr/proto";
-import { OutcomeCode } from "@gr/proto/billing";
 import type { Spender } from "../../accounts/spender.ts";
 import type { StepLedger } from "../../step-ledger/step-ledger.ts";
 import type { Operation } from "../../writer/operation.ts";
-import type { Posted } from "../../writer/posted.ts";
 import { ACCOUNTS, type HistoryOperation, OWNERS, type SpenderFields, type Step } from "../history-steps.ts";
 import { THURSDAY } from "../start-billing.ts";
 import { claimOf, providerOf, upstreamModelOf } from "../wallet.ts";
@@ -72,7 +70,7 @@ export function chainSide(ledger: StepLedger, setTime: (at: Date) => void): Ledg
     },
     post: async (operations, at) => {
       setTime(at);
-      return (await writer.post(operations)).map(namedAnswer);
+      return (await writer.post(operations)).map(outcomeOf);
     },
     lease: async (service, at, until) => {
       setTime(at);
@@ -91,7 +89,7 @@ export function chainSide(ledger: StepLedger, setTime: (at: Date) => void): Ledg
   };
 }
 
-/** The answer of the function `post` in the words of `Posted`. */
+/** The answer of the function `post`, as `outcomeOf` returns that of the chain. */
 function answerOf({ code, remark = {} }: EarlierOutcome): unknown {
   const text = (name: string) => (typeof remark[name] === "string" ? BigInt(remark[name] as string) : 0n);
   const number = (name: string) => BigInt((remark[name] as number | null | undefined) ?? 0);
@@ -117,12 +115,11 @@ function answerOf({ code, remark = {} }: EarlierOutcome): unknown {
   };
 }
 
-const NAMES = new Map<OutcomeCode, string>(
-  Object.entries(OutcomeCode).map(([name, code]) => [code, name.toLowerCase()]),
-);
-
-function namedAnswer({ code, ...posted }: Posted): unknown {
-  return { code: NAMES.get(code), ...posted };
+function outcomeOf({ refusal, ...answer }: Outcome): unknown {
+  if (refusal === undefined) return answer;
+  const { budget, resetsAt, expiresAt, ...others } = refusal;
+  const times = { resetsAt: BigInt(resetsAt), expiresAt: BigInt(expiresAt) };
+  return { ...answer, refusal: { ...others, ...times, cap: budget?.limit ?? 0n, period: budget?.period } };
 }
 
 interface Known extends Deposit {

@@ -14,20 +14,20 @@ import { keyRecordOf, keyRoutes } from "./key-routes.ts";
 const NOW = Date.UTC(2026, 10, 22, 15);
 
 test.each([
-  // cap, period, used, in window, balance → available, by, status
+  // limit, period, used, in window, balance → available, by, status
   [undefined, SpendPeriod.LIFETIME, 70n, 0n, 100n, "0.0100", "balance", "active"],
   [80n, SpendPeriod.LIFETIME, 70n, 0n, 100n, "0.0010", "key", "active"],
   [80n, SpendPeriod.LIFETIME, 70n, 0n, 5n, "0.0005", "balance", "active"],
   [80n, SpendPeriod.DAY, 70n, 30n, 100n, "0.0050", "key", "active"],
   [80n, SpendPeriod.DAY, 170n, 80n, 100n, "0.0000", "key", "blocked"],
   [80n, SpendPeriod.LIFETIME, 90n, 0n, 100n, "0.0000", "key", "blocked"],
-] as const)("cap %p of period %p", (capCredits, period, used, inWindow, balance, available, by, status) => {
+] as const)("limit %p of period %p", (spendLimit, period, used, inWindow, balance, available, by, status) => {
   const key = create(KeySchema, {
     keyId: "k",
     kind: KeyKind.NORMAL,
     active: true,
     period,
-    ...(capCredits === undefined ? {} : { capCredits }),
+    ...(spendLimit === undefined ? {} : { capCredits: spendLimit }),
   });
   const usage = create(SpenderUsageSchema, { usedCredits: used, windowUsedCredits: inWindow, requests: 3n });
   const record = keyRecordOf(key, usage, { balance, now: NOW, budget: null });
