@@ -56,6 +56,25 @@ test("a second Enter, Escape and a missing tick keep the secret on the page", as
   await waitFor(() => expect(isDone()).toBe(true));
 });
 
+test("a saved file has the secret, and the dialog may be closed", async () => {
+  keysRouter();
+  await createKey();
+  const files: Blob[] = [];
+  const { createObjectURL } = URL;
+  URL.createObjectURL = (file) => {
+    files.push(file as Blob);
+    return "#saved";
+  };
+  try {
+    fireEvent.click(screen.getByRole("button", { name: "Save as .env" }));
+  } finally {
+    URL.createObjectURL = createObjectURL;
+  }
+  expect(await files[0]?.text()).toBe(`API_KEY=${SECRET}\n`);
+  pressDone();
+  await waitFor(() => expect(isDone()).toBe(true));
+});
+
 test("curl, Node and Python have the key inside and a model that it allows; the first request is noticed", async () => {
   const router = keysRouter({ allowed_models: ["acme/im*"] });
   await createKey();
