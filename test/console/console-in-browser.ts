@@ -1,7 +1,7 @@
 // The console of a running router in a browser, shared by the tests of the console: opening pages, their errors, their
 // pictures.
 import { readFileSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { ConsoleOperatorService } from "@gr/proto/console";
@@ -14,7 +14,7 @@ import { openBrowser } from "./browser.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const PATIENCE_MS = 180_000;
-/** Folder for pictures of each screen, if a reader wants them. */
+/** Folder for pictures of each screen and for figures, if a reader wants them. */
 const PICTURES = process.env["CONSOLE_PICTURES"];
 /** The size of a desk; the narrowest phones that are common. Pictures have the sizes of the design. */
 const SIZES =
@@ -151,11 +151,22 @@ export class ConsoleInBrowser {
   }
 
   async shoot(name: string): Promise<void> {
-    if (PICTURES === undefined) return;
-    await mkdir(PICTURES, { recursive: true });
-    const path = join(PICTURES, `${name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}.png`);
-    await this.page.screenshot({ path, fullPage: true });
+    const path = await pathFor(name, "png");
+    if (path !== undefined) await this.page.screenshot({ path, fullPage: true });
   }
+
+  /** Stores figures beside the pictures. */
+  async note(name: string, figures: Readonly<Record<string, number>>): Promise<void> {
+    const path = await pathFor(name, "json");
+    if (path !== undefined) await writeFile(path, `${JSON.stringify(figures)}\n`);
+  }
+}
+
+/** @returns undefined if no reader wants pictures */
+async function pathFor(name: string, ending: string): Promise<string | undefined> {
+  if (PICTURES === undefined) return undefined;
+  await mkdir(PICTURES, { recursive: true });
+  return join(PICTURES, `${name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}.${ending}`);
 }
 
 /** Rules of WCAG 2.2 up to level AA: each finding counts. Of other rules only serious findings count. */

@@ -2,6 +2,7 @@
 // person without a session, and a signed-in person.
 import { tokenOf } from "@gr/testing/mail-server";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import type { Locator } from "playwright-core";
 import { Browser } from "../e2e/console-client.ts";
 import { ConsoleInBrowser } from "./console-in-browser.ts";
 
@@ -58,6 +59,48 @@ test("a new person sets a password behind the link and is in the account", async
   await at.page.getByRole("button", { name: "Join Demo" }).click();
   await inAccount();
   expect(findings).toEqual([]);
+  expect(at.troubles).toEqual([]);
+});
+
+test("a new person has a picture four presses after the invitation", async () => {
+  const email = "painter@example.com";
+  const link = await invite(email);
+  const begun = performance.now();
+  let presses = 1;
+  const press = async (locator: Locator) => {
+    await locator.click();
+    presses += 1;
+  };
+  await at.page.goto(link);
+  await at.page.getByLabel("Name").fill("Painter");
+  await at.page.getByLabel("Password", { exact: true }).fill(PASSWORD);
+  await press(at.page.getByRole("button", { name: "Join Demo" }));
+  await press(at.page.getByRole("link", { name: "Playground" }));
+  await at.page.getByLabel("Prompt").and(at.page.locator("textarea")).fill("a red kite");
+  await press(at.page.getByRole("button", { name: /^Generate · \$/ }));
+  await at.page
+    .getByRole("img", { name: /^a red kite/ })
+    .first()
+    .waitFor();
+  await at.note("walk from an invitation to a picture", {
+    presses,
+    seconds: (performance.now() - begun) / 1_000,
+  });
+  expect(presses).toBe(4);
+  expect(at.troubles).toEqual([]);
+});
+
+test("a waiting invitation is shown after a sign-in by another way", async () => {
+  const email = "waiting@example.com";
+  await (await at.people()).addOperator({ email });
+  await invite(email);
+  await at.signIn(email);
+  await at.page.getByText("demo@router.localhost invites you to Demo as developer.").waitFor();
+  expect(await at.findings("waiting invitation")).toEqual([]);
+  await at.page.getByRole("button", { name: "Join Demo" }).click();
+  await inAccount();
+  await at.page.getByText("Balance").waitFor();
+  expect(await at.page.getByText(/invites you/).count()).toBe(0);
   expect(at.troubles).toEqual([]);
 });
 

@@ -2,8 +2,11 @@
 // observer of running requests. No page breaks its own policy or throws on the way.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
+import { Browser } from "../e2e/console-client.ts";
 import { call } from "../e2e/http.ts";
 import { ConsoleInBrowser } from "./console-in-browser.ts";
+
+const PASSWORD = "correct horse battery";
 
 let at: ConsoleInBrowser;
 let page: Page;
@@ -18,7 +21,7 @@ afterEach(() => at.close());
 
 describe("the first day", () => {
   test("who signs up pays, makes a key, uses it, caps it, switches it off, and is refused", async () => {
-    const account = await signUp();
+    const account = await signUp("first-day@example.com");
     await page.getByText("Send the first request").waitFor();
     await at.to("credits", account);
     await page.getByLabel("Amount, USD").fill("5");
@@ -32,6 +35,8 @@ describe("the first day", () => {
     await page.getByRole("button", { name: "Create" }).click();
     const secret = (await page.getByTestId("copy-field").textContent()) ?? "";
     expect(secret).toMatch(/^gr_live_/);
+    expect(await page.getByLabel("curl code", { exact: true }).textContent()).toContain(secret);
+    await page.getByText("Waiting for the first request").waitFor();
     // A second Enter does not close the dialog.
     await page.keyboard.press("Enter");
     await page.getByLabel("I have stored the key").check();
@@ -178,7 +183,8 @@ describe("the first day", () => {
     await at.signIn();
     await at.to("playground?model=sandbox/video&prompt=Waves+at+noon&seconds=1");
     await page.getByRole("button", { name: /^Generate video · \$/ }).click();
-    await page.getByRole("region", { name: "Result" }).getByText("You can leave this page").waitFor();
+    // From here on the router has the request.
+    await page.getByRole("region", { name: "Result" }).getByRole("link", { name: "Details" }).waitFor();
     await at.to("credits");
     await at.to("playground?tab=video");
     const result = page.getByRole("region", { name: "Result" });
@@ -265,6 +271,31 @@ describe("the first day", () => {
     expect(at.troubles).toEqual([]);
   });
 
+  test("a session that ended elsewhere leads to the sign-in page and back; a sign-out ends it on this page", async () => {
+    const email = "two-devices@example.com";
+    const account = await signUp(email);
+    await at.to("keys", account);
+    const elsewhere = new Browser(at.router);
+    expect((await elsewhere.post("sign-in", { email, password: PASSWORD })).status).toBe(200);
+    expect((await elsewhere.ask("DELETE", "sessions")).status).toBe(204);
+    await page.getByRole("link", { name: "Team" }).click();
+    await page.getByText("Your session has ended. Sign in again to continue.").waitFor();
+    expect(await page.getByText("Page not found").count()).toBe(0);
+    await page.getByLabel("E-mail address").fill(email);
+    await page.getByLabel("Password", { exact: true }).fill(PASSWORD);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.waitForURL(new RegExp(`/accounts/${account}/team$`));
+    await page.getByRole("heading", { name: "Team" }).waitFor();
+
+    await page.getByRole("button", { name: "Somebody" }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+    await page.getByRole("button", { name: "Sign in", exact: true }).waitFor();
+    await page.goto(`/accounts/${account}/keys`);
+    await page.getByRole("button", { name: "Sign in", exact: true }).waitFor();
+    expect(await page.getByText("Your session has ended").count()).toBe(0);
+    expect(at.troubles).toEqual([]);
+  });
+
   test("who is not signed in is led to the sign-in page, and back", async () => {
     await page.goto(`/accounts/${at.router.accountId}/usage`);
     await page.getByRole("button", { name: "Sign in" }).waitFor();
@@ -277,8 +308,7 @@ describe("the first day", () => {
 });
 
 /** Signs up with only the address of the router. @returns the opened account */
-async function signUp(): Promise<string> {
-  const email = "first-day@example.com";
+async function signUp(email: string): Promise<string> {
   await page.goto("/sign-up");
   await page.getByLabel("E-mail address").fill(email);
   await page.getByRole("button", { name: "Sign up" }).click();
@@ -298,7 +328,7 @@ async function openLink(link: string): Promise<void> {
 /** Fills the form behind a mailed link. */
 async function setPassword(button: string): Promise<void> {
   await page.getByLabel("Name").fill("Somebody");
-  await page.getByLabel("Password", { exact: true }).fill("correct horse battery");
+  await page.getByLabel("Password", { exact: true }).fill(PASSWORD);
   await page.getByRole("button", { name: button }).click();
 }
 

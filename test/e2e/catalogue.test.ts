@@ -106,7 +106,8 @@ describe.each(topologiesByDepth)("the list of models (%s)", (topology) => {
     const first = await fetch(url);
     const etag = first.headers.get("etag") ?? "";
     const authorization = `Bearer ${router.apiKey}`;
-    for (const headers of [{ "if-none-match": etag }, { "if-none-match": `W/${etag}`, authorization }]) {
+    expect(first.headers.get("content-encoding")).not.toBeNull();
+    for (const headers of [{ "if-none-match": etag }, { "if-none-match": etag.slice(2), authorization }]) {
       const again = await fetch(url, { headers });
       expect([again.status, again.headers.get("etag"), await again.text()]).toEqual([304, etag, ""]);
     }

@@ -8,8 +8,6 @@ import {
   lazyRouteComponent,
   redirect,
 } from "@tanstack/react-router";
-import { AccountFrame } from "./layout/account-frame.tsx";
-import { OperatorFrame } from "./layout/operator-frame.tsx";
 import { PublicFrame } from "./layout/public-frame.tsx";
 import "./parts/forms/issuer-answer.ts";
 import { PageFailure, PageMissing, PageWaiting } from "./parts/lists/page-states.tsx";
@@ -98,7 +96,7 @@ const model = createRoute({
 const account = createRoute({
   getParentRoute: () => root,
   path: "/accounts/$account",
-  component: AccountFrame,
+  component: lazyRouteComponent(() => import("./layout/account-frame.tsx"), "AccountFrame"),
   beforeLoad: async ({ context: { queries }, location, params }) => {
     const session = await queries.ensureQueryData(sessionQuery);
     if (session.person === null) throw redirect({ to: "/sign-in", search: { back: location.href } });
@@ -195,7 +193,7 @@ const person = createRoute({
 const operator = createRoute({
   getParentRoute: () => root,
   path: "/operator",
-  component: OperatorFrame,
+  component: lazyRouteComponent(() => import("./layout/operator-frame.tsx"), "OperatorFrame"),
   beforeLoad: async ({ context: { queries }, location }) => {
     const session = await queries.ensureQueryData(sessionQuery);
     if (session.person === null) throw redirect({ to: "/sign-in", search: { back: location.href } });

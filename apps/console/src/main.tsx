@@ -1,7 +1,4 @@
 // The application: look, data and pages.
-import "@fontsource/inter/latin-400.css";
-import "@fontsource/inter/latin-500.css";
-import "@fontsource/inter/latin-600.css";
 import "@fontsource/jetbrains-mono/latin-400.css";
 import "./component-styles.ts";
 import "@mantine/notifications/styles.css";

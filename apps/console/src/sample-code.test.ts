@@ -46,6 +46,15 @@ test("an asynchronous request has its header in each language", () => {
   expect(Python).toContain('options={"headers": {"Prefer": "respond-async"}}');
 });
 
+test("a secret stands where the variable of the environment is read", () => {
+  const { curl, Node, Python } = code("text", { model: "m" }, { secret: "gr_live_x" });
+  expect(curl).toContain('"Authorization: Bearer gr_live_x"');
+  expect(Node).toContain('apiKey: "gr_live_x"');
+  expect(Python).toContain('api_key="gr_live_x"');
+  expect(`${curl}${Node}${Python}`).not.toMatch(/API_KEY|node:process|import os/);
+  expect(code("text", { model: "m" })["curl"]).toContain('"Authorization: Bearer $API_KEY"');
+});
+
 test("a streamed text is read as a stream", () => {
   const { curl, Node, Python } = code("text", { model: "m", stream: true });
   expect(curl).toContain("curl -N ");

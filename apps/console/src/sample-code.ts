@@ -20,9 +20,11 @@ export interface SampleOptions {
   readonly files?: readonly { readonly field: string; readonly name: string }[];
   /** The answer is 202 at once; the request runs on. */
   readonly isAsync?: boolean;
+  /** Secret of the key; undefined = the code reads the variable API_KEY of the environment. */
+  readonly secret?: string | undefined;
 }
 
-interface Request extends Required<SampleOptions> {
+interface Request extends Required<Omit<SampleOptions, "secret">>, Pick<SampleOptions, "secret"> {
   readonly origin: string;
   readonly type: ModelType;
   readonly path: string;
@@ -36,7 +38,7 @@ export function sampleCode(
   origin: string,
   type: ModelType,
   body: Body,
-  { files = [], isAsync = false }: SampleOptions = {},
+  { files = [], isAsync = false, secret }: SampleOptions = {},
 ): Sample[] {
   const asked =
     type === "text"
@@ -44,7 +46,7 @@ export function sampleCode(
       : { prompt: "A lighthouse in the evening", ...body };
   const { model, ...rest } = asked as { model?: unknown };
   const request = {
-    ...{ origin, type, files, isAsync },
+    ...{ origin, type, files, isAsync, secret },
     path: pathOf(type, files.length > 0),
     body: { model, ...rest },
   };
@@ -67,7 +69,7 @@ const json = (value: unknown) => JSON.stringify(value, null, 2);
 const nested = (text: string) => text.replaceAll("\n", "\n  ");
 const fieldText = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
 
-function curl({ origin, path, body, files, isAsync }: Request): string {
+function curl({ origin, path, body, files, isAsync, secret }: Request): string {
   const content =
     files.length === 0
       ? ['-H "Content-Type: application/json"', `-d ${quoted(json(body))}`]
@@ -80,7 +82,7 @@ function curl({ origin, path, body, files, isAsync }: Request): string {
         ];
   const parts = [
     `curl ${"stream" in body ? "-N " : ""}${origin}${path}`,
-    '-H "Authorization: Bearer $API_KEY"',
+    `-H "Authorization: Bearer ${secret ?? "$API_KEY"}"`,
     ...(isAsync ? ['-H "Prefer: respond-async"'] : []),
     ...content,
   ];
@@ -88,13 +90,13 @@ function curl({ origin, path, body, files, isAsync }: Request): string {
 }
 
 function node(request: Request): string {
-  const { origin, files } = request;
+  const { origin, files, secret } = request;
   return [
     ...(files.length === 0 ? [] : ['import { openAsBlob } from "node:fs";']),
-    'import { env } from "node:process";',
+    ...(secret === undefined ? ['import { env } from "node:process";'] : []),
     `import OpenAI${isEdit(request) ? ", { toFile }" : ""} from "openai";`,
     "",
-    `const client = new OpenAI({ baseURL: "${origin}/v1/compat", apiKey: env.API_KEY });`,
+    `const client = new OpenAI({ baseURL: "${origin}/v1/compat", apiKey: ${secret === undefined ? "env.API_KEY" : json(secret)} });`,
     ...nodeCall(request),
   ].join("\n");
 }
@@ -155,12 +157,13 @@ function nodeCall(request: Request): string[] {
 }
 
 function python(request: Request): string {
-  const { origin } = request;
+  const { origin, secret } = request;
+  const key = secret === undefined ? 'os.environ["API_KEY"]' : json(secret);
   return [
-    "import os",
+    ...(secret === undefined ? ["import os"] : []),
     "from openai import OpenAI",
     "",
-    `client = OpenAI(base_url="${origin}/v1/compat", api_key=os.environ["API_KEY"])`,
+    `client = OpenAI(base_url="${origin}/v1/compat", api_key=${key})`,
     ...pythonCall(request),
   ].join("\n");
 }

@@ -1,17 +1,9 @@
 // The theme owns the look of the application. Fonts are part of the build: nothing is fetched from other hosts.
 import {
-  Anchor,
-  Badge,
-  Button,
-  Card,
-  CloseButton,
   type CSSVariablesResolver,
   createTheme,
-  DEFAULT_THEME,
   type MantineColorsTuple,
-  Modal,
-  Table,
-  TableScrollContainer,
+  type MantineTheme,
 } from "@mantine/core";
 
 const CLOSE = { "aria-label": "Close" };
@@ -37,6 +29,12 @@ const FILLED: Readonly<Record<string, Readonly<Record<`--button-${string}`, stri
   red: { "--button-bg": "#b42331", "--button-hover": "#9b1c29", "--button-color": "#ffffff" },
 };
 
+interface ButtonLook {
+  readonly variant?: string;
+  readonly color?: string;
+}
+
+/** Names of components are texts: the first load does not contain the components of later pages. */
 export const theme = createTheme({
   primaryColor: "brand",
   primaryShade: { light: 7, dark: 4 },
@@ -47,7 +45,7 @@ export const theme = createTheme({
   defaultRadius: "md",
   radius: { xs: "4px", sm: "6px", md: "8px", lg: "12px", xl: "14px" },
   spacing: { xs: "8px", sm: "12px", md: "16px", lg: "20px", xl: "28px" },
-  fontFamily: "Inter, system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
+  fontFamily: "'Inter Variable', system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
   fontFamilyMonospace: "'JetBrains Mono', ui-monospace, 'SF Mono', Menlo, Consolas, monospace",
   fontSizes: { xs: "12px", sm: "13px", md: "14px", lg: "16px", xl: "25px" },
   lineHeights: { xs: "16px", sm: "18px", md: "20px", lg: "24px", xl: "31px" },
@@ -64,37 +62,51 @@ export const theme = createTheme({
   respectReducedMotion: true,
   components: {
     // The button shows a cross and needs a name.
-    CloseButton: CloseButton.extend({ defaultProps: { ...CLOSE } }),
+    CloseButton: { defaultProps: { ...CLOSE } },
     // The narrow column of a phone scrolls and does not cut the word of a state.
-    Badge: Badge.extend({
+    Badge: {
       defaultProps: { variant: "light", radius: "sm", tt: "none", fw: 500 },
       styles: { root: { minWidth: "max-content" } },
-    }),
+    },
     // The automatic contrast uses the light shade in both schemes.
-    Button: Button.extend({
+    Button: {
       defaultProps: { fw: 500 },
-      vars: (_theme, { variant = "filled", color }) => ({
-        root: variant === "filled" ? (FILLED[color ?? "brand"] ?? {}) : {},
+      vars: (_theme: MantineTheme, { variant = "filled", color = "brand" }: ButtonLook) => ({
+        root: variant === "filled" ? (FILLED[color] ?? {}) : {},
       }),
-    }),
-    Card: Card.extend({ defaultProps: { withBorder: true, radius: "lg", padding: "lg" } }),
-    Modal: Modal.extend({ defaultProps: { radius: "xl", size: 520, yOffset: 72 } }),
-    Table: Table.extend({ defaultProps: { verticalSpacing: 10, horizontalSpacing: 12 } }),
+    },
+    Card: { defaultProps: { withBorder: true, radius: "lg", padding: "lg" } },
+    Modal: { defaultProps: { radius: "xl", size: 520, yOffset: 72 } },
+    Table: { defaultProps: { verticalSpacing: 10, horizontalSpacing: 12 } },
     // A link is seen without its colour, and a wide table is scrolled by keys.
-    Anchor: Anchor.extend({ defaultProps: { underline: "always" } }),
-    TableScrollContainer: TableScrollContainer.extend({ defaultProps: { type: "native", tabIndex: 0 } }),
+    Anchor: { defaultProps: { underline: "always" } },
+    TableScrollContainer: { defaultProps: { type: "native", tabIndex: 0 } },
   },
 });
 
+/** Grounds and texts of states and of the brand, by colour and scheme. */
+const TINTS: Readonly<
+  Record<string, readonly [light: string, text: string, dark: string, darkText: string]>
+> = {
+  brand: ["#e3f4f1", "#0a6a62", "#12312e", "#4fd0c0"],
+  green: ["#e3f5ea", "#146c43", "#13301f", "#63d39b"],
+  yellow: ["#fdf1d9", "#7d4b00", "#35280f", "#f2bd5c"],
+  orange: ["#fdf1d9", "#7d4b00", "#35280f", "#f2bd5c"],
+  red: ["#fdeaec", "#b42331", "#3a171c", "#ff8f98"],
+  blue: ["#e5f0fb", "#22609f", "#14283d", "#85bdf5"],
+  gray: ["#eef0f2", "#59616b", "#23282d", "#a4acb5"],
+};
+
+function tintsOf(scheme: "light" | "dark"): Record<string, string> {
+  const tints = Object.entries(TINTS).flatMap(([color, [light, text, dark, darkText]]) => [
+    [`--mantine-color-${color}-light`, scheme === "light" ? light : dark],
+    [`--mantine-color-${color}-light-color`, scheme === "light" ? text : darkText],
+  ]);
+  return Object.fromEntries(tints);
+}
+
 /** Small grey text, and text on tinted ground, with a contrast of at least 4.5 to 1. */
 export const readableColors: CSSVariablesResolver = () => {
-  const onTint = (text: string) =>
-    Object.fromEntries(
-      [...Object.keys(DEFAULT_THEME.colors), "brand"].map((color) => [
-        `--mantine-color-${color}-light-color`,
-        text,
-      ]),
-    );
   return {
     variables: {},
     light: {
@@ -105,10 +117,13 @@ export const readableColors: CSSVariablesResolver = () => {
       "--side-ground": "#f5f6f7",
       "--hairline": "#e5e8ea",
       "--on-brand": "#ffffff",
-      ...onTint("var(--mantine-color-gray-9)"),
+      ...tintsOf("light"),
     },
     dark: {
       "--mantine-color-body": "#16191c",
+      "--combobox-chevron-color": "#8c959f",
+      "--mantine-color-disabled": "#262b30",
+      "--mantine-color-disabled-color": "#8c959f",
       "--mantine-color-dimmed": "#a4acb5",
       "--mantine-color-placeholder": "#8c959f",
       "--mantine-color-anchor": "#4fd0c0",
@@ -116,7 +131,7 @@ export const readableColors: CSSVariablesResolver = () => {
       "--side-ground": "#0c0e10",
       "--hairline": "#262b30",
       "--on-brand": "#04211e",
-      ...onTint("var(--mantine-color-dark-0)"),
+      ...tintsOf("dark"),
     },
   };
 };

@@ -72,6 +72,13 @@ describe.each(topologies)("answers, %s", (topology) => {
     expect((JSON.parse(String(brotliDecompressSync(bytes))) as Seen).headers).toMatchObject(ECHOED);
   });
 
+  test("an answer with a weak tag is compressed; a strong tag names the bytes, which stay as they are", async () => {
+    const weak = await send(CHAT, ACCEPT, { ...LARGE, tag: 'W/"v1"' });
+    expect(weak.headers).toMatchObject({ "content-encoding": "br", etag: 'W/"v1"' });
+    const strong = await send(CHAT, ACCEPT, { ...LARGE, tag: '"v1"' });
+    expect([strong.headers["content-encoding"], strong.headers.etag]).toEqual([undefined, '"v1"']);
+  });
+
   test.each([
     ["shorter than a packet", CHAT, {}, { do: "fill", bytes: 900 }],
     ["of images", "/v1/compat/images/generations", ECHOED, { prompt: "x" }],

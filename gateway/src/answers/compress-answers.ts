@@ -1,6 +1,6 @@
 // Compresses JSON and pages for clients that read compressed answers: in one piece, on a thread of zlib. Answers below a
-// packet, streams of events, media and answers that have a tag or an encoding already stay as they are. It is the gateway that
-// compresses, so that nothing is compressed between the services.
+// packet, streams of events, media and answers with an encoding or a strong tag stay as they are: a strong tag names the bytes. It is
+// the gateway that compresses, so that nothing is compressed between the services.
 import { pipeline, Readable } from "node:stream";
 import { brotliCompress, createBrotliCompress, createGzip, gzip } from "node:zlib";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -53,11 +53,15 @@ function lengthOf(payload: unknown, reply: FastifyReply): number {
 function isCompressible(request: FastifyRequest, reply: FastifyReply): boolean {
   const type = String(reply.getHeader("content-type") ?? "");
   if (!TYPES.some((known) => type.startsWith(known))) return false;
-  if (reply.hasHeader("content-encoding") || reply.hasHeader("etag")) return false;
+  if (reply.hasHeader("content-encoding") || isStrong(reply.getHeader("etag"))) return false;
   if (String(reply.getHeader("cache-control") ?? "").includes("no-transform")) return false;
   // Their JSON is base64 of compressed data.
   const row = rowOf(request.raw.url ?? "", request.method);
   return row?.class !== "media" && row?.class !== "downloads";
+}
+
+function isStrong(tag: unknown): boolean {
+  return typeof tag === "string" && !tag.startsWith("W/");
 }
 
 function addVary(reply: FastifyReply): void {

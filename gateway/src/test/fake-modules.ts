@@ -79,6 +79,8 @@ const directions = z.object({
   reason: z.string().optional(),
   /** Length of a "fill". */
   bytes: z.number().optional(),
+  /** Tag of a "fill". */
+  tag: z.string().optional(),
 });
 
 function text(stage: Stage, path: string) {
@@ -91,9 +93,12 @@ function text(stage: Stage, path: string) {
     bodyLimit: 20 * MB,
     responses: ok,
     handle: async (request) => {
-      const { do: what, reason = "", bytes = 0 } = request.body;
+      const { do: what, reason = "", bytes = 0, tag } = request.body;
       request.reply.raw.once("close", () => stage.closed.push(what));
-      if (what === "fill") return { text: "x".repeat(bytes) };
+      if (what === "fill") {
+        if (tag !== undefined) request.reply.header("etag", tag);
+        return { text: "x".repeat(bytes) };
+      }
       if (what === "flood") return request.reply.type("text/event-stream").send(Readable.from(flood()));
       if (what === "fail" && isReason(reason)) {
         throw new ServiceError(reason, `It failed: ${reason}.`, { param: "model", retryAfterMs: 1_500 });

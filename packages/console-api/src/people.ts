@@ -12,10 +12,22 @@ export const membership = z.object({
 });
 export type Membership = z.infer<typeof membership>;
 
+/** Invitation to the address of the signed-in person. */
+export const waitingInvitation = z.object({
+  id: z.string(),
+  account_name: z.string(),
+  role,
+  invited_by: z.string().describe("e-mail address"),
+});
+export type WaitingInvitation = z.infer<typeof waitingInvitation>;
+
 /** First request of the application. */
 export const sessionState = z.object({
   person: person.nullable().describe("null = nobody is signed in"),
   accounts: z.array(membership).describe("oldest first; empty = the person belongs to none yet"),
+  invitations: z
+    .array(waitingInvitation)
+    .describe("live invitations to the address of the person, oldest first, at most 20"),
   sign_up: z.enum(["open", "closed"]).describe("closed: people are invited, or added by the operator"),
   sends_mail: z
     .boolean()

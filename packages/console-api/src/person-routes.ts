@@ -212,4 +212,11 @@ export const personRoutes = routes({
     body: people.tokenBody,
     answer: people.membership,
   },
+  acceptWaitingInvitation: {
+    method: "POST",
+    path: "/console/api/invitations/:id/accept",
+    access: "person",
+    summary: "Join an account by one of the invitations in the own session",
+    answer: people.membership,
+  },
 });

@@ -128,6 +128,35 @@ describe.each(["open", "closed"])("sign-up %s", (setting) => {
     expect(entry).toMatchObject({ actor: email, action: "member.joined" });
   });
 
+  test("an invitation waits for its person after any sign-in, and is accepted once, by nobody else", async () => {
+    const email = "waited-for@example.com";
+    const person = await served.signedIn(email);
+    expect((await person.get("session")).body.invitations).toEqual([]);
+    await invite(email, "developer");
+    const { invitations } = (await person.get("session")).body;
+    expect(invitations).toEqual([
+      {
+        ...{ id: expect.any(String), account_name: "An account" },
+        ...{ role: "developer", invited_by: "owner@example.com" },
+      },
+    ]);
+    const accept = async (browser: Browser, id: string) => {
+      const { status, body } = await browser.post(`invitations/${id}/accept`, {});
+      return [status, body.role ?? body.error.code];
+    };
+    const [{ id }] = invitations;
+    const other = await served.signedIn("not-invited@example.com");
+    expect((await other.get("session")).body.invitations).toEqual([]);
+    expect(await accept(other, id)).toEqual([400, "invalid_link"]);
+    expect(await accept(person, "no-uuid")).toEqual([400, "invalid_link"]);
+    expect(await accept(person, id)).toEqual([200, "developer"]);
+    expect(await accept(person, id)).toEqual([400, "invalid_link"]);
+    const { body } = await person.get("session");
+    expect(body).toMatchObject({ invitations: [], accounts: [{ account_id: served.accountId }] });
+    const [entry] = (await owner.get(`accounts/${served.accountId}/audit?limit=1`)).body.data;
+    expect(entry).toMatchObject({ actor: email, action: "member.joined" });
+  });
+
   test("an invitation sets no password of a person whose address is verified", async () => {
     const email = "member-elsewhere@example.com";
     const person = await served.signedIn(email);

@@ -1,5 +1,5 @@
 // Every SQL statement of the console beside better-auth's own: accounts, members, invitations, audit, attempts.
-import type { Membership, Role } from "@gr/console-api";
+import type { Membership, Role, WaitingInvitation } from "@gr/console-api";
 import { inTransaction, type Pool, type PoolClient } from "@gr/runtime";
 
 export interface Member {
@@ -68,15 +68,20 @@ export interface ConsoleStore {
     change: (member: Member | undefined, owners: number) => Role | "removed",
   ): Promise<Member | undefined>;
   invitations(accountId: string): Promise<Invitation[]>;
+  /** Live invitations to an address, oldest first, at most 20. */
+  invitationsTo(email: string): Promise<WaitingInvitation[]>;
   isInvited(email: string): Promise<boolean>;
   /** Replaces an earlier invitation of the same address. */
   invite(invitation: NewInvitation): Promise<Invitation>;
   findInvitation(tokenDigest: Buffer): Promise<FoundInvitation | undefined>;
   /** @returns true if it existed */
   withdrawInvitation(accountId: string, id: string): Promise<boolean>;
-  /** Adds the person of this address as a member and deletes the invitation. @returns undefined if there is none */
+  /**
+   * Adds the person of this address as a member and deletes the invitation. @param by digest of its token, or its id
+   * @returns undefined if there is none
+   */
   acceptInvitation(
-    tokenDigest: Buffer,
+    by: Buffer | string,
     person: Pick<Member, "personId" | "email">,
   ): Promise<Membership | undefined>;
   audit(record: AuditRecord): Promise<void>;
@@ -145,6 +150,13 @@ export function createConsoleStore(pool: Pool): ConsoleStore {
         `SELECT ${INVITATION} FROM invitation WHERE account_id = $1 AND expires_at > now() ORDER BY created_at, id`,
         [accountId],
       ),
+    invitationsTo: (email) =>
+      rowsOf<WaitingInvitation>(
+        `SELECT i.id, a.name AS account_name, i.role, i.invited_by
+         FROM invitation i JOIN account a ON a.id = i.account_id
+         WHERE i.email = $1 AND i.expires_at > now() ORDER BY i.created_at, i.id LIMIT 20`,
+        [email],
+      ),
     isInvited: async (email) => {
       const sql = "SELECT FROM invitation WHERE email = $1 AND expires_at > now() LIMIT 1";
       return (await pool.query(sql, [email])).rowCount === 1;
@@ -168,8 +180,7 @@ export function createConsoleStore(pool: Pool): ConsoleStore {
       const sql = "DELETE FROM invitation WHERE account_id = $1 AND id = $2";
       return (await pool.query(sql, [accountId, id])).rowCount === 1;
     },
-    acceptInvitation: (tokenDigest, person) =>
-      inTransaction(pool, (client) => acceptInvitation(client, tokenDigest, person)),
+    acceptInvitation: (by, person) => inTransaction(pool, (client) => acceptInvitation(client, by, person)),
     audit: async ({ accountId, actor, action, subject, detail, address }) => {
       const sql =
         "INSERT INTO audit (account_id, actor, action, subject, detail, address) VALUES ($1, $2, $3, $4, $5, $6)";
@@ -222,12 +233,13 @@ async function changeMember(
 
 async function acceptInvitation(
   client: PoolClient,
-  tokenDigest: Buffer,
+  by: Buffer | string,
   { personId, email }: Pick<Member, "personId" | "email">,
 ): Promise<Membership | undefined> {
+  const column = typeof by === "string" ? "id" : "token_digest";
   const { rows } = await client.query<{ account_id: string; role: Role }>(
-    `DELETE FROM invitation WHERE token_digest = $1 AND email = $2 AND expires_at > now() RETURNING account_id, role`,
-    [tokenDigest, email],
+    `DELETE FROM invitation WHERE ${column} = $1 AND email = $2 AND expires_at > now() RETURNING account_id, role`,
+    [by, email],
   );
   const [found] = rows;
   if (found === undefined) return undefined;

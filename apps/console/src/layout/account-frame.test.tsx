@@ -1,7 +1,7 @@
-// Guarantees of the frame. A session that ends leads to the sign-in page and back. A removed member reads that. Each page has its
-// name in the title of the document, and the catalogue keeps the menu of a signed-in person.
+// Guarantees of the frame. A session that ends leads to the sign-in page and back. A removed member reads that, and an invitation
+// waits. Each page has its name in the title of the document, and the catalogue keeps the menu of a signed-in person.
 import { afterEach, expect, test } from "@jest/globals";
-import { screen, waitFor } from "@testing-library/react";
+import { fireEvent, screen, waitFor } from "@testing-library/react";
 import { errorAnswer } from "../test/fake-router.ts";
 import { ACCOUNT, closeApp, openApp, routerFor, sessionOf } from "../test/open-app.tsx";
 import { IMAGE } from "../test/sample-models.ts";
@@ -31,6 +31,42 @@ test("a removed member reads that, and gets a way to the other accounts", async 
   openApp(`/accounts/${ACCOUNT}/keys`);
   await screen.findByText("You are not a member of this account");
   screen.getByRole("link", { name: "Go to my accounts" });
+});
+
+test("an invitation waits above each page until its person joins, and can be hidden", async () => {
+  const OTHER = "0192f0c1-0000-7000-8000-000000000002";
+  const invitation = (id: string, account_name: string) => ({
+    ...{ id, account_name, role: "developer", invited_by: "lena@example.com" },
+  });
+  let session = {
+    ...sessionOf("owner"),
+    invitations: [invitation("i1", "Halden"), invitation("i2", "Spam")],
+  };
+  const router = routerFor()
+    .on("GET /console/api/session", () => session)
+    .on("POST /console/api/invitations/i1/accept", () => {
+      const joined = { account_id: OTHER, account_name: "Halden", role: "developer" };
+      session = { ...session, accounts: [...session.accounts, joined], invitations: [] };
+      return joined;
+    });
+  openApp(`/accounts/${ACCOUNT}/team`);
+  await screen.findByText("lena@example.com invites you to Halden as developer.");
+  fireEvent.click(screen.getAllByRole("button", { name: "Not now" })[1] as HTMLElement);
+  await waitFor(() => expect(screen.queryByText(/invites you to Spam/)).toBeNull());
+  fireEvent.click(screen.getByRole("button", { name: "Join Halden" }));
+  await waitFor(() => expect(window.location.pathname).toBe(`/accounts/${OTHER}`));
+  expect(screen.queryByText(/invites you/)).toBeNull();
+  expect(router.callsOf("POST /console/api/invitations/i1/accept")).toHaveLength(1);
+});
+
+test("a person without an account finds the invitation, also with closed sign-up", async () => {
+  const invited = { id: "i1", account_name: "Halden", role: "viewer", invited_by: "lena@example.com" };
+  routerFor().on("GET /console/api/session", () => ({
+    ...{ ...sessionOf("owner"), accounts: [], invitations: [invited] },
+  }));
+  openApp("/");
+  await screen.findByRole("button", { name: "Join Halden" });
+  expect(document.body.textContent).not.toContain("Ask an admin");
 });
 
 test.each([

@@ -29,6 +29,7 @@ import { PageFrame } from "./page-frame.tsx";
 import { MenuGroup, MenuLink } from "./page-menu.tsx";
 import { PersonMenu } from "./person-menu.tsx";
 import { Suspended } from "./suspended.tsx";
+import { WaitingInvitations } from "./waiting-invitations.tsx";
 
 const HOME = { to: "/accounts/$account", label: "Home", icon: IconHome, exact: true } as const;
 const GROUPS = [
@@ -133,13 +134,10 @@ function Shell({ children }: { children: ReactNode }) {
       menu={menu}
       area={account_name}
       place={<AccountSwitch />}
-      head={
-        <>
-          <Balance account={account} />
-          <PersonMenu of={opened} />
-        </>
-      }
+      head={<Balance account={account} />}
+      person={<PersonMenu of={opened} />}
     >
+      <WaitingInvitations />
       <Suspended />
       {children}
     </PageFrame>

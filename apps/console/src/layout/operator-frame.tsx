@@ -1,5 +1,5 @@
 // The operator frame surrounds every page of the operator's area: its menu, the signed-in person, and the way back.
-import { Text } from "@mantine/core";
+import { Box, Text } from "@mantine/core";
 import {
   IconActivity,
   IconArrowLeft,
@@ -17,6 +17,7 @@ import { SessionEnded } from "./no-access.tsx";
 import { PageFrame } from "./page-frame.tsx";
 import { MenuGroup, MenuLink } from "./page-menu.tsx";
 import { PersonMenu } from "./person-menu.tsx";
+import { WaitingInvitations } from "./waiting-invitations.tsx";
 
 const PAGES = [
   { to: "/operator", label: "Health", icon: IconActivity, exact: true },
@@ -40,25 +41,29 @@ function Frame() {
   const matches = useMatchRoute();
   if (person === null) return <SessionEnded />;
   const menu = (close: () => void) => (
-    <MenuGroup title="Operator area">
-      {PAGES.map((page) => (
-        <MenuLink
-          key={page.to}
-          label={page.label}
-          icon={page.icon}
-          active={matches({ to: page.to, fuzzy: !("exact" in page) }) !== false}
-          renderRoot={(props) => <Link to={page.to} activeOptions={{ exact: "exact" in page }} {...props} />}
-          onClick={close}
-        />
-      ))}
-      {accounts.length > 0 && (
-        <MenuLink
-          label="Back to my account"
-          icon={IconArrowLeft}
-          renderRoot={(props) => <Link to="/" {...props} />}
-        />
-      )}
-    </MenuGroup>
+    <Box pt="xs">
+      <MenuGroup title="Operator area">
+        {PAGES.map((page) => (
+          <MenuLink
+            key={page.to}
+            label={page.label}
+            icon={page.icon}
+            active={matches({ to: page.to, fuzzy: !("exact" in page) }) !== false}
+            renderRoot={(props) => (
+              <Link to={page.to} activeOptions={{ exact: "exact" in page }} {...props} />
+            )}
+            onClick={close}
+          />
+        ))}
+        {accounts.length > 0 && (
+          <MenuLink
+            label="Back to my account"
+            icon={IconArrowLeft}
+            renderRoot={(props) => <Link to="/" {...props} />}
+          />
+        )}
+      </MenuGroup>
+    </Box>
   );
   return (
     <PageFrame
@@ -69,8 +74,9 @@ function Frame() {
           Operator area
         </Text>
       }
-      head={<PersonMenu />}
+      person={<PersonMenu />}
     >
+      <WaitingInvitations />
       <Outlet />
     </PageFrame>
   );

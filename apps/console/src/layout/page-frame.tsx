@@ -15,7 +15,9 @@ export interface PageFrameProps {
   /** First part of the head, before the name of the page. */
   readonly place?: ReactNode;
   /** At the right of the head. */
-  readonly head: ReactNode;
+  readonly head?: ReactNode;
+  /** Last in the head. */
+  readonly person?: ReactNode;
   readonly children: ReactNode;
 }
 
@@ -26,7 +28,7 @@ declare module "@tanstack/react-router" {
   }
 }
 
-export function PageFrame({ menu, area, place, head, children }: PageFrameProps) {
+export function PageFrame({ menu, area, place, head, person, children }: PageFrameProps) {
   const [isOpen, { toggle, close }] = useDisclosure(false);
   const title = usePageTitle(area);
   const navbar = menu && { navbar: { width: 236, breakpoint: "sm", collapsed: { mobile: !isOpen } } };
@@ -55,6 +57,7 @@ export function PageFrame({ menu, area, place, head, children }: PageFrameProps)
           <Group gap="xs" wrap="nowrap">
             {head}
             <SchemeSwitch />
+            {person}
           </Group>
         </Group>
       </AppShell.Header>

@@ -34,6 +34,7 @@ export function sessionOf(role: string, isOperator = false) {
   return {
     person: { id: "person-1", email: "ada@example.com", name: "Ada" },
     accounts: [{ account_id: ACCOUNT, account_name: "Demo", role }],
+    invitations: [] as object[],
     is_operator: isOperator,
     has_password: true,
     sign_up: "closed",

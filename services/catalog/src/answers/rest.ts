@@ -79,7 +79,8 @@ function findRoute(path: string, summary: string, find: (name: string) => Answer
 }
 
 function send({ body, etag }: Answer, http: RestRequest["http"], reply: RestRequest["reply"]) {
-  reply.header("etag", etag).header("cache-control", CACHE_CONTROL).header("vary", VARY);
+  // Weak: the gateway compresses these answers.
+  reply.header("etag", `W/${etag}`).header("cache-control", CACHE_CONTROL).header("vary", VARY);
   if (holds(http.headers["if-none-match"], etag)) return reply.status(304).send();
   return reply.type("application/json; charset=utf-8").send(body);
 }

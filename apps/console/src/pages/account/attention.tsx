@@ -1,6 +1,6 @@
 // The attention block of Home: open alerts, and budgets near their limit without one. Each line leads to the page that helps.
 import type { HomeRecord, KeyRecord } from "@gr/console-api";
-import { Anchor, Badge, Card, Group, Stack, Text, Title } from "@mantine/core";
+import { Anchor, Badge, Group, Stack, Text } from "@mantine/core";
 import { IconAlertTriangle, IconCreditCardOff, IconKey, IconWallet } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { ComponentType, ReactNode } from "react";
@@ -8,6 +8,7 @@ import { NEARLY_USED } from "../../parts/figures/budget-share.ts";
 import { moneyText } from "../../parts/figures/figure-text.ts";
 import { Time } from "../../parts/figures/figures.tsx";
 import { Empty } from "../../parts/lists/page-states.tsx";
+import { Section } from "../../parts/section.tsx";
 import { useAccount } from "../../session.ts";
 import { limitedKeys, usedPercent, useLimitedKeys } from "./limited-keys.ts";
 
@@ -31,20 +32,6 @@ const HELP: Readonly<Record<OpenAlert["kind"], Help>> = {
   test: { to: "/accounts/$account/credits", text: "Credits", icon: IconAlertTriangle },
 };
 const MOST = 5;
-
-export function Section(props: { title: string; link: ReactNode; children: ReactNode }) {
-  return (
-    <Card component="section" aria-label={props.title}>
-      <Group justify="space-between" mb="sm">
-        <Title order={2} size="h4">
-          {props.title}
-        </Title>
-        {props.link}
-      </Group>
-      {props.children}
-    </Card>
-  );
-}
 
 export function Attention({ home: { open_alerts: alerts } }: { home: HomeRecord }) {
   const { account_id: account } = useAccount();

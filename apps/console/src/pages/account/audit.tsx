@@ -46,19 +46,18 @@ export function AuditTable({ entries }: { entries: readonly AuditEntry[] }) {
           <Table.Td className="break-anywhere" miw={120}>
             {entry.address ?? "–"}
           </Table.Td>
-          <Table.Td>
+          <Table.Td className="one-line" title={entry.action}>
             {actionText(entry.action)}
-            <Text size="xs" c="dimmed" ff="monospace">
-              {entry.action}
-            </Text>
           </Table.Td>
           <Table.Td className="break-anywhere">
-            <Text size="sm">{detailText(entry.detail)}</Text>
-            {entry.subject !== null && (
-              <Text size="xs" c="dimmed" ff="monospace">
-                {entry.subject}
-              </Text>
-            )}
+            <Stack gap={0}>
+              <Text size="sm">{detailText(entry.detail)}</Text>
+              {entry.subject !== null && (
+                <Text size="xs" c="dimmed" ff="monospace">
+                  {entry.subject}
+                </Text>
+              )}
+            </Stack>
           </Table.Td>
         </Table.Tr>
       ))}

@@ -2,13 +2,9 @@
 // hides it.
 import type { HomeRecord } from "@gr/console-api";
 import { Anchor, Button, Card, Group, Stack, Text, ThemeIcon, Title } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
-import { publicOrigin } from "../../api/public-origin.ts";
-import { modelsQuery } from "../../models-query.ts";
-import { CodeBlock } from "../../parts/forms/copy-text.tsx";
-import { sampleCode } from "../../sample-code.ts";
+import { FirstRequest } from "../../parts/forms/samples.tsx";
 
 type Steps = HomeRecord["first_steps"];
 
@@ -56,15 +52,6 @@ export function FirstSteps({ account, steps }: { account: string; steps: Steps }
       </Stack>
     </Card>
   );
-}
-
-/** With a model that this installation serves; a text model, if there is one. */
-export function FirstRequest() {
-  const { data: models = [] } = useQuery(modelsQuery);
-  const model = models.find(({ type }) => type === "text") ?? models[0];
-  if (model === undefined) return null;
-  const [curl] = sampleCode(publicOrigin(), model.type, { model: model.id });
-  return curl === undefined ? null : <CodeBlock code={curl.code} label="the first request" />;
 }
 
 function Step({ done, children }: { done: boolean; children: ReactNode }) {

@@ -1,7 +1,7 @@
 // Guarantees of the home page: failures of each kind are in the latest requests and lead to their request. Amounts stand where
 // they belong, and each matter that needs attention is named once.
 import { afterEach, expect, test } from "@jest/globals";
-import { screen, within } from "@testing-library/react";
+import { screen, waitFor, within } from "@testing-library/react";
 import { ACCOUNT, closeApp, openApp, routerFor } from "../../test/open-app.tsx";
 import { IMAGE } from "../../test/sample-models.ts";
 
@@ -68,6 +68,25 @@ test("held credit stands at the balance, and a far end of the balance has no cou
   const held = await screen.findByText("$0.5040 held by running requests");
   expect(held.parentElement?.textContent).toContain("Lasts longer than a year");
   expect(document.body.textContent).not.toContain("699993");
+});
+
+test("spend, requests and failures of 30 days stand beside those of the 30 days before", async () => {
+  const sums = (spend: string, requests: number, errors: number) => ({
+    ...activityOf(spend),
+    total: { ...figuresOf(spend), requests, errors },
+  });
+  homeRouter().on(`GET ${OF_ACCOUNT}/activity`, ({ query }) =>
+    query.has("from") ? sums("2.0000", 100, 0) : sums("2.5000", 80, 8),
+  );
+  openApp(`/accounts/${ACCOUNT}`);
+  const tile = (name: string) => screen.queryByRole("group", { name })?.textContent;
+  await waitFor(() => expect(tile("Spend")).toContain("+25% vs previous"));
+  expect(tile("Spend")).toContain("$2.50");
+  expect(tile("Spend")).toContain("$0.00 today");
+  expect(tile("Requests")).toContain("80−20% vs previous");
+  expect(tile("Failed")).toContain("810% of requests");
+  const topUp = screen.getAllByRole("link", { name: "Top up" }).map((link) => link.getAttribute("href"));
+  expect(new Set(topUp)).toEqual(new Set([`/accounts/${ACCOUNT}/credits`]));
 });
 
 test("spend per day is a chart by model, and days without spend have words instead", async () => {

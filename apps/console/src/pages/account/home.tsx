@@ -1,14 +1,13 @@
 // The home page shows an account's balance and spend, its latest requests, and the budgets of its keys; a new account has first
 // steps.
-import type { HomeRecord, KeyRecord } from "@gr/console-api";
-import { Anchor, Button, Card, Group, Progress, SimpleGrid, Stack, Table, Text, Title } from "@mantine/core";
+import type { KeyRecord } from "@gr/console-api";
+import { Anchor, Button, Group, Progress, Stack, Table, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
 import { call } from "../../api/console-client.ts";
 import { barColor } from "../../parts/figures/budget-share.ts";
 import { moneyText } from "../../parts/figures/figure-text.ts";
-import { Balance, Money, Time } from "../../parts/figures/figures.tsx";
+import { Time } from "../../parts/figures/figures.tsx";
 import { Loaded } from "../../parts/lists/loaded.tsx";
 import { useModelNames } from "../../parts/lists/names-of.ts";
 import { Empty } from "../../parts/lists/page-states.tsx";
@@ -17,11 +16,13 @@ import { RequestStatus } from "../../parts/lists/request-status.tsx";
 import { summaryOf } from "../../parts/lists/request-summary.ts";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
 import { Thumbnail } from "../../parts/media/thumbnail.tsx";
+import { Section } from "../../parts/section.tsx";
 import { useAccount } from "../../session.ts";
 import { UsageChart } from "../usage/usage-chart.tsx";
 import { groupsOf } from "../usage/usage-series.ts";
-import { Attention, Section } from "./attention.tsx";
+import { Attention } from "./attention.tsx";
 import { FirstSteps } from "./first-steps.tsx";
+import { HomeTiles, useMonth } from "./home-tiles.tsx";
 import { limitedKeys, usedPercent, useLimitedKeys } from "./limited-keys.ts";
 
 /** Interval that turns the first request green while its sender still looks. */
@@ -55,9 +56,9 @@ export function Home() {
       <Loaded of={home}>
         {(data) => (
           <>
-            <Figures account={account} home={data} />
+            <HomeTiles account={account} home={data} />
             <FirstSteps account={account} steps={data.first_steps} />
-            <div className="home-columns">
+            <div className="home-columns home-chart">
               <SpendOfMonth account={account} />
               <Attention home={data} />
             </div>
@@ -72,69 +73,9 @@ export function Home() {
   );
 }
 
-function Figures({ account, home }: { account: string; home: HomeRecord }) {
-  const { balance, held, spend, days_left } = home;
-  const lasts =
-    days_left === null ? "No spend in the last 7 days" : `About ${days_left} days left at the current rate`;
-  return (
-    <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
-      <Figure
-        name="Balance"
-        note={
-          <>
-            {days_left !== null && days_left > 365 ? "Lasts longer than a year" : lasts}
-            {Number(held) > 0 && <div>{moneyText(held)} held by running requests</div>}
-          </>
-        }
-        action={
-          <Anchor
-            size="sm"
-            renderRoot={(props) => <Link to="/accounts/$account/credits" params={{ account }} {...props} />}
-          >
-            Ledger
-          </Anchor>
-        }
-      >
-        <Balance usd={balance} strong />
-      </Figure>
-      <Figure name="Spent today" note="Since 00:00 UTC">
-        <Money usd={spend.today} strong />
-      </Figure>
-      <Figure name="Last 7 days">
-        <Money usd={spend.last_7_days} strong />
-      </Figure>
-      <Figure name="Last 30 days">
-        <Money usd={spend.last_30_days} strong />
-      </Figure>
-    </SimpleGrid>
-  );
-}
-
-function Figure(props: { name: string; note?: ReactNode; action?: ReactNode; children: ReactNode }) {
-  return (
-    <Card padding="md">
-      <Group justify="space-between" wrap="nowrap">
-        <Text size="sm" c="dimmed" fw={500}>
-          {props.name}
-        </Text>
-        {props.action}
-      </Group>
-      <Text size="xl">{props.children}</Text>
-      <Text size="xs" c="dimmed" mih="1.2rem" component="div">
-        {props.note}
-      </Text>
-    </Card>
-  );
-}
-
 function SpendOfMonth({ account }: { account: string }) {
   const models = useModelNames();
-  const query = { bucket: "day", group_by: "model" } as const;
-  const activity = useQuery({
-    queryKey: ["activity", account, query],
-    queryFn: ({ signal }) => call("readActivity", { path: { account }, query, signal }),
-    refetchInterval: USUAL_MS,
-  });
+  const activity = useMonth(account);
   const link = (
     <Anchor
       size="sm"

@@ -1,6 +1,8 @@
-// Guarantees of the team page: no click alone removes a member or changes a role, and the focus is on Cancel.
+// Guarantees of the team page: no click alone removes a member, changes a role or leaves the account, and the focus is on Cancel.
+// Budgets are set, and invitations are sent again.
 import { afterEach, expect, test } from "@jest/globals";
 import { fireEvent, screen, waitFor, within } from "@testing-library/react";
+import { errorAnswer } from "../../test/fake-router.ts";
 import { ACCOUNT, closeApp, openApp, routerFor } from "../../test/open-app.tsx";
 
 afterEach(closeApp);
@@ -33,6 +35,72 @@ test("a member is removed after a question whose default is Cancel", async () =>
   expect(router.callsOf(`DELETE ${MEMBERS}/jonas`)).toEqual([]);
   fireEvent.click(dialog.getByRole("button", { name: "Remove" }));
   await waitFor(() => expect(router.callsOf(`DELETE ${MEMBERS}/jonas`)).toHaveLength(1));
+});
+
+test("a role is changed, and the account is left, after a question", async () => {
+  const router = routerFor()
+    .on(`GET ${MEMBERS}`, () => ({
+      data: [member("person-1", "owner"), member("jonas", "viewer")],
+      invitations: [],
+      budgets: [],
+    }))
+    .on(`PATCH ${MEMBERS}/jonas`, () => member("jonas", "admin"))
+    .on(`DELETE ${MEMBERS}/person-1`, () => errorAnswer(409, "last_owner", "One owner must stay."));
+  openApp(`/accounts/${ACCOUNT}/team`);
+  fireEvent.click(await screen.findByRole("combobox", { name: "Role of jonas@example.com" }));
+  fireEvent.click(await screen.findByRole("option", { name: "admin" }));
+  const question = within(await screen.findByRole("dialog", { name: "Make jonas admin?" }));
+  question.getByText("The role changes from viewer to admin, at once.");
+  expect(router.callsOf(`PATCH ${MEMBERS}/jonas`)).toEqual([]);
+  fireEvent.click(question.getByRole("button", { name: "Change the role" }));
+  await waitFor(() =>
+    expect(router.callsOf(`PATCH ${MEMBERS}/jonas`).map(({ body }) => body)).toEqual([{ role: "admin" }]),
+  );
+  await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+
+  fireEvent.click(screen.getByRole("button", { name: "Leave account" }));
+  const leave = within(await screen.findByRole("dialog", { name: "Leave this account?" }));
+  expect(router.callsOf(`DELETE ${MEMBERS}/person-1`)).toEqual([]);
+  fireEvent.click(leave.getByRole("button", { name: "Leave" }));
+  await screen.findByText(/One owner must stay/);
+});
+
+test("an invitation is sent again with its role, and the new link stays on the page", async () => {
+  const INVITATIONS = `/console/api/accounts/${ACCOUNT}/invitations`;
+  let id = "invitation-1";
+  const invitation = () => ({
+    ...{ id, email: "lena@example.com", role: "viewer", invited_by: "ada@example.com" },
+    ...{ created_at: "2026-11-01T10:00:00.000Z", expires_at: "2099-01-01T10:00:00.000Z" },
+  });
+  const router = routerFor()
+    .on(`GET ${MEMBERS}`, () => ({
+      data: [member("person-1", "owner")],
+      invitations: [invitation()],
+      budgets: [],
+    }))
+    .on(`POST ${INVITATIONS}`, () => {
+      id = "invitation-2";
+      return { ...invitation(), link: "https://router.example/invitation#token=second" };
+    });
+  openApp(`/accounts/${ACCOUNT}/team`);
+  fireEvent.click(await screen.findByRole("button", { name: "Resend the invitation of lena@example.com" }));
+  const dialog = within(await screen.findByRole("dialog", { name: "Invite" }));
+  dialog.getByText(/replaces the earlier one/);
+  fireEvent.click(dialog.getByRole("button", { name: "Invite" }));
+  await dialog.findByText(/token=second/);
+  expect(router.callsOf(`POST ${INVITATIONS}`).map(({ body }) => body)).toEqual([
+    { email: "lena@example.com", role: "viewer" },
+  ]);
+});
+
+test("the rights of each role are listed", async () => {
+  routerFor("viewer").on(`GET ${MEMBERS}`, () => ({ data: [], invitations: [], budgets: [] }));
+  openApp(`/accounts/${ACCOUNT}/team`);
+  const roles = within(await screen.findByRole("region", { name: "Roles" }));
+  const rights = roles
+    .getAllByRole("row")
+    .map((row) => within(row).queryAllByRole("img", { name: "yes" }).length);
+  expect(rights).toEqual([0, 1, 2, 3, 4]);
 });
 
 test("a budget of a member is set, shown with the remaining part, and raised", async () => {

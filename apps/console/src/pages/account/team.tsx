@@ -1,14 +1,15 @@
 // The team page lists members with their roles, and open invitations.
-import { type AnswerOf, invitationBody, type Role, roles } from "@gr/console-api";
+import { type AnswerOf, invitationBody, mayActAs, type Role, roles } from "@gr/console-api";
 import { Button, Group, Modal, Select, Stack, Table, Text, TextInput, Title } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { useDisclosure } from "@mantine/hooks";
+import { IconCheck } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { type ReactNode, useState } from "react";
+import { useState } from "react";
 import { call } from "../../api/console-client.ts";
 import { fromNow } from "../../parts/figures/figure-text.ts";
 import { Time } from "../../parts/figures/figures.tsx";
 import { useAct } from "../../parts/forms/act.ts";
+import { Confirm } from "../../parts/forms/confirm.tsx";
 import { CopyField } from "../../parts/forms/copy-text.tsx";
 import { showAtField } from "../../parts/forms/field-errors.ts";
 import { byRules } from "../../parts/forms/form-rules.ts";
@@ -22,10 +23,15 @@ import { RenameAccount } from "./rename-account.tsx";
 
 type Members = AnswerOf<"listMembers">;
 type Member = Members["data"][number];
+interface Invited {
+  readonly email: string;
+  readonly role: Role;
+}
+const NOBODY: Invited = { email: "", role: "developer" };
 
 export function Team() {
   const { account_id: account, may } = useAccount();
-  const [isInviting, { open, close }] = useDisclosure(false);
+  const [invited, setInvited] = useState<Invited>();
   const members = useQuery({
     queryKey: ["members", account],
     queryFn: ({ signal }) => call("listMembers", { path: { account }, signal }),
@@ -40,30 +46,61 @@ export function Team() {
           <Group gap="xs">
             <AccountSettings />
             <RenameAccount />
-            <Button onClick={open}>Invite</Button>
+            <Button onClick={() => setInvited(NOBODY)}>Invite</Button>
           </Group>
         )}
       </Group>
-      <Text size="sm" c="dimmed">
-        A viewer sees everything, a developer also has keys and the playground, an admin members and
-        management keys, an owner all of it.
-      </Text>
       <Loaded of={members}>
         {({ data, invitations, budgets }) => (
           <>
             <MemberTable members={data} budgets={budgets} />
-            {invitations.length > 0 && <Invitations invitations={invitations} />}
+            {invitations.length > 0 && <Invitations invitations={invitations} resend={setInvited} />}
           </>
         )}
       </Loaded>
-      {isInviting && <Invite close={close} />}
+      <Rights />
+      {invited !== undefined && <Invite of={invited} close={() => setInvited(undefined)} />}
+    </Stack>
+  );
+}
+
+/** Rights, each with the least role that has it. */
+const RIGHTS = [
+  ["Read all pages", "viewer"],
+  ["API keys and Playground", "developer"],
+  ["Members, budgets, money, alerts", "admin"],
+  ["Owners", "owner"],
+] as const;
+
+function Rights() {
+  return (
+    <Stack gap="xs" component="section" aria-label="Roles">
+      <Title order={2} size="h4">
+        Roles
+      </Title>
+      <RowsTable heads={["Role", ...RIGHTS.map(([right]) => right)]} minWidth={600}>
+        {roles.map((role) => (
+          <Table.Tr key={role}>
+            <Table.Td fw={500}>{role}</Table.Td>
+            {RIGHTS.map(([right, least]) => (
+              <Table.Td key={right}>
+                {mayActAs(role, least) ? (
+                  <IconCheck size={16} display="block" role="img" aria-label="yes" />
+                ) : (
+                  "–"
+                )}
+              </Table.Td>
+            ))}
+          </Table.Tr>
+        ))}
+      </RowsTable>
     </Stack>
   );
 }
 
 function MemberTable({ members, budgets }: { members: readonly Member[]; budgets: Members["budgets"] }) {
   return (
-    <RowsTable heads={["Who", "Role", "Budget, USD", "Since"]} hasActions minWidth={760}>
+    <RowsTable heads={["Who", "Role", "Budget", "Since"]} hasActions minWidth={760}>
       {members.map((member) => (
         <MemberRow key={member.person_id} member={member} budgets={budgets} />
       ))}
@@ -166,35 +203,12 @@ function MemberRow({ member, budgets }: { member: Member; budgets: Members["budg
   );
 }
 
-interface ConfirmProps {
-  readonly title: string;
-  readonly button: string;
-  readonly isPending: boolean;
-  readonly act: () => void;
-  readonly close: () => void;
-  readonly children: ReactNode;
+interface InvitationsProps {
+  readonly invitations: Members["invitations"];
+  readonly resend: (invited: Invited) => void;
 }
 
-/** The focus is on Cancel: one more Enter changes nothing. */
-function Confirm({ title, button, isPending, act, close, children }: ConfirmProps) {
-  return (
-    <Modal opened onClose={close} title={title}>
-      <Stack>
-        <Text size="sm">{children}</Text>
-        <Group justify="flex-end">
-          <Button variant="default" data-autofocus onClick={close}>
-            Cancel
-          </Button>
-          <Button color="red" loading={isPending} onClick={act}>
-            {button}
-          </Button>
-        </Group>
-      </Stack>
-    </Modal>
-  );
-}
-
-function Invitations({ invitations }: { invitations: Members["invitations"] }) {
+function Invitations({ invitations, resend }: InvitationsProps) {
   const { account_id: account, may } = useAccount();
   const withdraw = useAct({
     send: (id: string) => call("withdrawInvitation", { path: { account, id } }),
@@ -215,9 +229,26 @@ function Invitations({ invitations }: { invitations: Members["invitations"] }) {
             <Table.Td>{fromNow(expires_at)}</Table.Td>
             {may("admin") && (
               <Table.Td>
-                <Button variant="default" size="compact-sm" onClick={() => withdraw.mutate(id)}>
-                  Withdraw
-                </Button>
+                <Group gap="xs" justify="flex-end">
+                  {(role !== "owner" || may("owner")) && (
+                    <Button
+                      variant="default"
+                      size="compact-sm"
+                      onClick={() => resend({ email, role })}
+                      aria-label={`Resend the invitation of ${email}`}
+                    >
+                      Resend
+                    </Button>
+                  )}
+                  <Button
+                    variant="default"
+                    size="compact-sm"
+                    onClick={() => withdraw.mutate(id)}
+                    aria-label={`Withdraw the invitation of ${email}`}
+                  >
+                    Withdraw
+                  </Button>
+                </Group>
               </Table.Td>
             )}
           </Table.Tr>
@@ -227,15 +258,16 @@ function Invitations({ invitations }: { invitations: Members["invitations"] }) {
   );
 }
 
-function Invite({ close }: { close: () => void }) {
+/** @param of an invitation that is renewed, or an empty one */
+function Invite({ of: initialValues, close }: { of: Invited; close: () => void }) {
   const { account_id: account, may } = useAccount();
   const [link, setLink] = useState<string>();
   const form = useForm({
-    initialValues: { email: "", role: "developer" as Role },
+    initialValues,
     validate: byRules(invitationBody),
   });
   const invite = useAct({
-    send: (body: { email: string; role: Role }) => call("invite", { path: { account }, body }),
+    send: (body: Invited) => call("invite", { path: { account }, body }),
     changes: [["members", account]],
     after: (invitation) => (invitation.link === null ? close() : setLink(invitation.link)),
     showAt: (error) => showAtField(form, error),
@@ -252,6 +284,11 @@ function Invite({ close }: { close: () => void }) {
               data={roles.filter((role) => role !== "owner" || may("owner"))}
               {...form.getInputProps("role")}
             />
+            {initialValues.email !== "" && (
+              <Text size="xs" c="dimmed">
+                The new link replaces the earlier one and works for seven days.
+              </Text>
+            )}
             <Button type="submit" loading={invite.isPending}>
               Invite
             </Button>

@@ -1,11 +1,10 @@
-// Dialogs of one key: create, edit, rotate, delete. A new secret is shown once, here.
+// Dialogs of one key: create, edit, rotate, delete.
 import "@mantine/core/styles/Pill.css";
 import "@mantine/core/styles/PillsInput.css";
-import { type KeyRecord, keyChangeBody, newKeyBody, responseFormat } from "@gr/console-api";
+import { type AnswerOf, type KeyRecord, keyChangeBody, newKeyBody, responseFormat } from "@gr/console-api";
 import {
   Alert,
   Button,
-  Checkbox,
   Group,
   Modal,
   MultiSelect,
@@ -17,18 +16,19 @@ import {
   TextInput,
 } from "@mantine/core";
 import { useForm } from "@mantine/form";
+import { IconShieldCheck } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
 import { call } from "../../api/console-client.ts";
 import { modelsQuery } from "../../models-query.ts";
-import { shortDecimal } from "../../parts/figures/figure-text.ts";
+import { moneyText, shortDecimal } from "../../parts/figures/figure-text.ts";
 import { useAct } from "../../parts/forms/act.ts";
-import { CodeBlock, CopyField } from "../../parts/forms/copy-text.tsx";
+import { Confirm } from "../../parts/forms/confirm.tsx";
 import { showAtField } from "../../parts/forms/field-errors.ts";
 import { byRules } from "../../parts/forms/form-rules.ts";
 import { LimitFields, type LimitValues, limitOf } from "../../parts/forms/limit-fields.tsx";
 import { RESPONSE_FORMATS } from "../../parts/forms/response-formats.ts";
 import { useAccount } from "../../session.ts";
+import { ExpiryField, localInput } from "./expiry-field.tsx";
 import { SavesTexts } from "./saved-texts.tsx";
 
 /** Values of inputs: text, and "" for an unset field. */
@@ -85,11 +85,10 @@ function Fields({ form, isNormal }: { form: ReturnType<typeof useKeyForm>; isNor
     <>
       <TextInput label="Name" data-autofocus {...form.getInputProps("name")} />
       {isNormal && <LimitFields form={form} />}
-      <TextInput
-        type="datetime-local"
-        label="Expires"
-        description="Your local time. Empty: never."
-        {...form.getInputProps("expires_at")}
+      <ExpiryField
+        value={form.values.expires_at}
+        onChange={(value) => form.setFieldValue("expires_at", value)}
+        error={form.errors["expires_at"]}
       />
       {isNormal && <AllowLists form={form} />}
       {isNormal && (
@@ -107,7 +106,27 @@ function Fields({ form, isNormal }: { form: ReturnType<typeof useKeyForm>; isNor
           onChange={(checked) => form.setFieldValue("saves_texts", checked)}
         />
       )}
+      {isNormal && <Effect of={form.values} />}
     </>
+  );
+}
+
+/** The limits of the key in a sentence. */
+function Effect({ of: { expires_at, ...values } }: { of: KeyFields }) {
+  const { spend_limit: most, spend_limit_period: each } = limitOf(values);
+  if (!keyChangeBody.shape.spend_limit.safeParse(most).success) return null;
+  const period = each === null ? "in total" : `each ${each} (UTC)`;
+  const end = new Date(expires_at);
+  return (
+    <Alert color="brand" icon={<IconShieldCheck size={18} />}>
+      {most === null
+        ? "This key can spend the balance of the account"
+        : `This key can spend at most ${moneyText(most)} ${period}`}
+      {expires_at !== "" &&
+        !Number.isNaN(end.getTime()) &&
+        `, and stops working on ${end.toLocaleDateString(undefined, { dateStyle: "medium" })}`}
+      . A request that could exceed its limit is refused before it starts.
+    </Alert>
   );
 }
 
@@ -143,12 +162,13 @@ function AllowLists({ form }: { form: ReturnType<typeof useKeyForm> }) {
 interface DialogProps {
   readonly close: () => void;
 }
+type OnSecret = (minted: AnswerOf<"createKey">) => void;
 
 export function NewKey({
   kind,
   close,
   onSecret,
-}: DialogProps & { kind: KeyRecord["kind"]; onSecret: (secret: string) => void }) {
+}: DialogProps & { kind: KeyRecord["kind"]; onSecret: OnSecret }) {
   const { account_id: account } = useAccount();
   const form = useKeyForm(NO_FIELDS, newKeyBody);
   const create = useAct({
@@ -157,7 +177,7 @@ export function NewKey({
       ["keys", account],
       ["home", account],
     ],
-    after: ({ secret }) => onSecret(secret),
+    after: onSecret,
     showAt: (error) => showAtField(form, error),
   });
   return (
@@ -165,9 +185,14 @@ export function NewKey({
       <form onSubmit={form.onSubmit((fields) => create.mutate(fields))} noValidate>
         <Stack>
           <Fields form={form} isNormal={kind === "normal"} />
-          <Button type="submit" loading={create.isPending}>
-            Create
-          </Button>
+          <Group justify="flex-end" className="dialog-foot">
+            <Button variant="default" onClick={close}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={create.isPending}>
+              Create
+            </Button>
+          </Group>
         </Stack>
       </form>
     </Modal>
@@ -219,33 +244,32 @@ export function EditKey({ apiKey, close }: DialogProps & { apiKey: KeyRecord }) 
               Changing the reset period resets spend to zero.
             </Text>
           )}
-          <Button type="submit" loading={change.isPending}>
-            Save
-          </Button>
+          <Group justify="flex-end" className="dialog-foot">
+            <Button variant="default" onClick={close}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={change.isPending}>
+              Save
+            </Button>
+          </Group>
         </Stack>
       </form>
     </Modal>
   );
 }
 
-/** For an input of the type datetime-local. */
-function localInput(at: string): string {
-  const date = new Date(at);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-}
-
 export function RotateKey({
   apiKey,
   close,
   onSecret,
-}: DialogProps & { apiKey: KeyRecord; onSecret: (secret: string) => void }) {
+}: DialogProps & { apiKey: KeyRecord; onSecret: OnSecret }) {
   const { account_id: account } = useAccount();
   const form = useForm({ initialValues: { overlap_hours: 24 as number | string } });
   const rotate = useAct({
     send: ({ overlap_hours }: { overlap_hours: number | string }) =>
       call("rotateKey", { path: { account, id: apiKey.id }, body: { overlap_hours: Number(overlap_hours) } }),
     changes: [["keys", account]],
-    after: ({ secret }) => onSecret(secret),
+    after: ({ key, secret }) => onSecret({ key: key ?? apiKey, secret }),
     showAt: (error) => showAtField(form, error),
   });
   return (
@@ -269,9 +293,14 @@ export function RotateKey({
             max={720}
             {...form.getInputProps("overlap_hours")}
           />
-          <Button type="submit" loading={rotate.isPending}>
-            Rotate
-          </Button>
+          <Group justify="flex-end" className="dialog-foot">
+            <Button variant="default" onClick={close}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={rotate.isPending}>
+              Rotate
+            </Button>
+          </Group>
         </Stack>
       </form>
     </Modal>
@@ -287,49 +316,14 @@ export function DeleteKey({ apiKey, close }: DialogProps & { apiKey: KeyRecord }
     after: close,
   });
   return (
-    <Modal opened onClose={close} title={`Delete ${apiKey.name}?`}>
-      <Stack>
-        <Text size="sm">
-          Programs that use this key are refused at once. A deleted key cannot be restored.
-        </Text>
-        <Group justify="flex-end">
-          <Button variant="default" onClick={close}>
-            Cancel
-          </Button>
-          <Button color="red" loading={remove.isPending} onClick={() => remove.mutate()}>
-            Delete
-          </Button>
-        </Group>
-      </Stack>
-    </Modal>
-  );
-}
-
-/** Closes only after the secret was copied, or after the person has confirmed that it is stored. */
-export function Secret({ secret, close }: DialogProps & { secret: string }) {
-  const [isStored, setStored] = useState(false);
-  return (
-    <Modal
-      opened
-      onClose={close}
-      title="Save your key"
-      withCloseButton={false}
-      closeOnClickOutside={false}
-      closeOnEscape={false}
+    <Confirm
+      title={`Delete ${apiKey.name}?`}
+      button="Delete"
+      isPending={remove.isPending}
+      act={() => remove.mutate()}
+      close={close}
     >
-      <Stack>
-        <Alert color="yellow">Copy this key now. You will not be able to see it again.</Alert>
-        <CopyField value={secret} label="the key" autoFocus onCopied={() => setStored(true)} />
-        <CodeBlock code={`export API_KEY=${secret}`} label="the key for a shell" />
-        <Checkbox
-          label="I have stored the key"
-          checked={isStored}
-          onChange={({ currentTarget }) => setStored(currentTarget.checked)}
-        />
-        <Button onClick={close} disabled={!isStored}>
-          Done
-        </Button>
-      </Stack>
-    </Modal>
+      Programs that use this key are refused at once. A deleted key cannot be restored.
+    </Confirm>
   );
 }

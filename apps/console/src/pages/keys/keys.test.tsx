@@ -1,25 +1,16 @@
 // Guarantees of the keys page: a rotated key is one row with one budget, a used-up budget is red, and refusals name no field of the
 // API.
+import type { BudgetRecord } from "@gr/console-api";
 import { afterEach, expect, test } from "@jest/globals";
 import { fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { errorAnswer } from "../../test/fake-router.ts";
 import { ACCOUNT, closeApp, openApp, routerFor } from "../../test/open-app.tsx";
+import { sampleKey as key } from "../../test/sample-records.ts";
 
 const KEYS = `/console/api/accounts/${ACCOUNT}/keys`;
 const FORMER = { hint: "gr_live_…abcd", ends_at: new Date(Date.now() + 23.5 * 3_600_000).toISOString() };
 
 afterEach(closeApp);
-
-const key = (fields: object = {}) => ({
-  ...{ id: "key-1", name: "Production", kind: "normal", hint: "gr_live_…wxyz", is_active: true },
-  ...{ status: "active", created_at: "2026-11-01T10:00:00.000Z", expires_at: null, resets_at: null },
-  ...{ spend_limit: "10.0000", spend_limit_period: null, period_spend: "4.0000", total_spend: "4.0000" },
-  ...{ total_requests: 12, last_used_on: null, available: "6.0000", limited_by: "key" },
-  ...{ allowed_models: null, allowed_providers: null, former_secret: null, default_response_format: null },
-  budget: null,
-  ...{ saves_texts: false },
-  ...fields,
-});
 
 async function openDialog(name: string) {
   fireEvent.click(await screen.findByRole("button", { name: "Actions for Production" }));
@@ -54,8 +45,8 @@ test("a rotation keeps the row and its budget, and the former secret is named wi
 });
 
 test("a used-up budget has a red bar, and no green switch", async () => {
-  const used = { status: "blocked", period_spend: "10.0000", available: "0.0000" };
-  routerFor().on(`GET ${KEYS}`, () => ({ data: [key(used)], next: null }));
+  const used = key({ status: "blocked", period_spend: "10.0000", available: "0.0000" });
+  routerFor().on(`GET ${KEYS}`, () => ({ data: [used], next: null }));
   openApp(`/accounts/${ACCOUNT}/keys`);
   await screen.findByText("limit reached");
   const colors = [...document.querySelectorAll("[style]")].map((each) => each.getAttribute("style") ?? "");
@@ -82,7 +73,8 @@ test("a refusal stands at its field without the API's name of it", async () => {
     );
   openApp(`/accounts/${ACCOUNT}/keys`);
   const dialog = await openDialog("Edit");
-  fireEvent.change(dialog.getByLabelText("Expires"), { target: { value: "2020-01-01T10:00" } });
+  fireEvent.click(dialog.getByRole("radio", { name: "On a date" }));
+  fireEvent.change(dialog.getByLabelText("Expires on"), { target: { value: "2020-01-01T10:00" } });
   fireEvent.click(dialog.getByRole("button", { name: "Save" }));
   await dialog.findByText("It must be later.");
 });
@@ -125,7 +117,7 @@ test("a new key has the default format that was chosen, and an edit keeps or rem
 });
 
 test("a key below a budget shows its remaining part, and names it as the limit", async () => {
-  const budget = {
+  const budget: BudgetRecord = {
     ...{ id: "b", name: "Customer 4711", level: "customer", state: "open", resets_at: null },
     ...{ spend_limit: "5.0000", spend_limit_period: null, period_spend: "3.7500", remaining: "1.2500" },
   };

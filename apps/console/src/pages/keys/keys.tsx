@@ -1,5 +1,5 @@
 // The keys page lists an account's keys with their limits, their spend, and their actions.
-import type { BudgetRecord, KeyRecord } from "@gr/console-api";
+import type { AnswerOf, BudgetRecord, KeyRecord } from "@gr/console-api";
 import { Badge, Button, Group, Menu, Stack, Switch, Table, Tabs, Text, Title } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
@@ -12,14 +12,15 @@ import { Empty } from "../../parts/lists/page-states.tsx";
 import { PagedRows } from "../../parts/lists/paged-rows.tsx";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
 import { useAccount } from "../../session.ts";
-import { DeleteKey, EditKey, NewKey, RotateKey, Secret } from "./key-dialogs.tsx";
+import { DeleteKey, EditKey, NewKey, RotateKey } from "./key-dialogs.tsx";
 import { DeleteSavedTexts } from "./saved-texts.tsx";
+import { SecretDialog } from "./secret-dialog.tsx";
 
 type Kind = KeyRecord["kind"];
 type Dialog =
   | { readonly name: "new" }
   | { readonly name: "edit" | "rotate" | "forget" | "delete"; readonly key: KeyRecord }
-  | { readonly name: "secret"; readonly secret: string };
+  | { readonly name: "secret"; readonly key: KeyRecord; readonly secret: string };
 
 export function Keys() {
   const { account_id: account, may } = useAccount();
@@ -28,6 +29,7 @@ export function Keys() {
   const navigate = useNavigate();
   const [dialog, setDialog] = useState<Dialog>();
   const close = () => setDialog(undefined);
+  const showSecret = (minted: AnswerOf<"createKey">) => setDialog({ name: "secret", ...minted });
   const mayChange = may(kind === "management" ? "admin" : "developer");
   return (
     <Stack>
@@ -70,20 +72,12 @@ export function Keys() {
       >
         {(keys) => <KeyTable keys={keys} mayChange={mayChange} open={setDialog} />}
       </PagedRows>
-      {dialog?.name === "new" && (
-        <NewKey kind={kind} close={close} onSecret={(secret) => setDialog({ name: "secret", secret })} />
-      )}
+      {dialog?.name === "new" && <NewKey kind={kind} close={close} onSecret={showSecret} />}
       {dialog?.name === "edit" && <EditKey apiKey={dialog.key} close={close} />}
-      {dialog?.name === "rotate" && (
-        <RotateKey
-          apiKey={dialog.key}
-          close={close}
-          onSecret={(secret) => setDialog({ name: "secret", secret })}
-        />
-      )}
+      {dialog?.name === "rotate" && <RotateKey apiKey={dialog.key} close={close} onSecret={showSecret} />}
       {dialog?.name === "forget" && <DeleteSavedTexts apiKey={dialog.key} close={close} />}
       {dialog?.name === "delete" && <DeleteKey apiKey={dialog.key} close={close} />}
-      {dialog?.name === "secret" && <Secret secret={dialog.secret} close={close} />}
+      {dialog?.name === "secret" && <SecretDialog apiKey={dialog.key} secret={dialog.secret} close={close} />}
     </Stack>
   );
 }
@@ -96,7 +90,7 @@ interface TableProps {
 
 function KeyTable({ keys, mayChange, open }: TableProps) {
   return (
-    <RowsTable heads={["Name", "Spend, USD", "Remaining, USD", "Expires", "On"]} hasActions minWidth={820}>
+    <RowsTable heads={["Name", "Spend", "Remaining", "Expires", "On"]} hasActions minWidth={820}>
       {keys.map((key) => (
         <Table.Tr key={key.id}>
           <Table.Td>

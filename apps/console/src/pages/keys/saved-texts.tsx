@@ -1,8 +1,9 @@
 // The choice of a key to save prompts and answers, and the deletion of those that it has saved.
 import type { KeyRecord } from "@gr/console-api";
-import { Button, Group, Modal, Stack, Switch, Text } from "@mantine/core";
+import { Switch } from "@mantine/core";
 import { call } from "../../api/console-client.ts";
 import { useAct } from "../../parts/forms/act.ts";
+import { Confirm } from "../../parts/forms/confirm.tsx";
 import { retentionText, useSavedTextUse } from "../../saved-texts.ts";
 import { useAccount } from "../../session.ts";
 
@@ -36,21 +37,15 @@ export function DeleteSavedTexts({ apiKey, close }: { apiKey: KeyRecord; close: 
     after: close,
   });
   return (
-    <Modal opened onClose={close} title={`Delete saved prompts and answers of ${apiKey.name}?`}>
-      <Stack>
-        <Text size="sm">
-          They cannot be restored. The log and the ledger keep the requests and their cost.
-          {apiKey.saves_texts && " The key saves those of further requests."}
-        </Text>
-        <Group justify="flex-end">
-          <Button variant="default" onClick={close}>
-            Cancel
-          </Button>
-          <Button color="red" loading={remove.isPending} onClick={() => remove.mutate()}>
-            Delete
-          </Button>
-        </Group>
-      </Stack>
-    </Modal>
+    <Confirm
+      title={`Delete saved prompts and answers of ${apiKey.name}?`}
+      button="Delete"
+      isPending={remove.isPending}
+      act={() => remove.mutate()}
+      close={close}
+    >
+      They cannot be restored. The log and the ledger keep the requests and their cost.
+      {apiKey.saves_texts && " The key saves those of further requests."}
+    </Confirm>
   );
 }

@@ -41,7 +41,7 @@ export function Gallery({ rows, open }: GalleryProps) {
                 preview={previewOf(file)}
                 label={`${summaryOf(row)}, ${index + 1} of ${row.data.length}`}
               />
-              <Below row={row} />
+              <Below row={row}>{summaryOf(row)}</Below>
             </UnstyledButton>
           ))
         ),
@@ -50,10 +50,10 @@ export function Gallery({ rows, open }: GalleryProps) {
   );
 }
 
-function Below({ row, children }: { row: GenerationRecord; children?: ReactNode }) {
+function Below({ row, children }: { row: GenerationRecord; children: ReactNode }) {
   return (
     <>
-      <Text size="sm" lineClamp={1}>
+      <Text size="sm" fw={500} lineClamp={1} mt={6}>
         {children}
       </Text>
       <Text size="xs" c="dimmed" lineClamp={1}>

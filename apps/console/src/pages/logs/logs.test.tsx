@@ -128,7 +128,7 @@ test("an empty log shows the first request as curl; a failed one offers another 
   logsRouter(() => ({ data: [], next: null }));
   openApp(LOGS);
   await screen.findByText("Waiting for a request");
-  await screen.findByLabelText("the first request");
+  await screen.findByLabelText("curl code");
   closeApp();
   logsRouter(() => errorAnswer(400, "invalid_value", "The log is away."));
   openApp(LOGS);

@@ -45,7 +45,7 @@ export function OpenRequests() {
 
 function Rows({ requests }: { requests: readonly OpenRequestRecord[] }) {
   return (
-    <RowsTable heads={["Since", "What", "Asked", "Deadline", "Held, USD"]} figures={1} minWidth={760}>
+    <RowsTable heads={["Since", "What", "Asked", "Deadline", "Held"]} figures={1} minWidth={760}>
       {requests.map((request) => (
         <Table.Tr key={request.id}>
           <Table.Td>

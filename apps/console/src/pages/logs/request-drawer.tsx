@@ -105,8 +105,11 @@ function Details({ of: request }: { of: RequestRecord }) {
     <Stack gap="lg">
       <Heading of={request} />
       {error !== null && (
-        <Alert color="red" title={error.code ?? error.type}>
-          {error.message}
+        <Alert color={request.status === "blocked" ? "orange" : "red"}>
+          <Text size="sm">{error.message}</Text>
+          <Text size="xs" ff="monospace">
+            {error.code ?? error.type}
+          </Text>
         </Alert>
       )}
       <Summary of={request} />

@@ -5,11 +5,12 @@ import { Link, useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { ModelRecord } from "../../api/public-api.ts";
 import { modelsQuery, priceText } from "../../models-query.ts";
+import { Samples } from "../../parts/forms/samples.tsx";
 import { Failure, PageMissing, RowsWaiting } from "../../parts/lists/page-states.tsx";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
+import { Section } from "../../parts/section.tsx";
 import { useSession, usualAccount } from "../../session.ts";
 import { priceRows } from "./price-rows.ts";
-import { Samples } from "./samples.tsx";
 
 export function ModelPage() {
   const { _splat: id } = useParams({ strict: false });
@@ -50,15 +51,19 @@ function Page({ model }: { model: ModelRecord }) {
           </Button>
         )}
       </Group>
-      <Facts model={model} />
-      <Title order={2} size="h4">
-        Prices
-      </Title>
-      <Prices model={model} />
-      <Title order={2} size="h4">
-        Code
-      </Title>
-      <Samples request={{ type: model.type, body: { model: model.id } }} />
+      <div className="model-columns">
+        <Section title="About">
+          <Facts model={model} />
+        </Section>
+        <Stack>
+          <Section title="Prices">
+            <Prices model={model} />
+          </Section>
+          <Section title="Code">
+            <Samples request={{ type: model.type, body: { model: model.id } }} />
+          </Section>
+        </Stack>
+      </div>
       <Anchor renderRoot={(props) => <AllModels {...props} />}>All models</Anchor>
     </Stack>
   );

@@ -1,13 +1,33 @@
 // The public catalogue: every model that can be served here, with its price.
-import { Anchor, Badge, Card, Group, Select, Stack, Text, TextInput, Title } from "@mantine/core";
+import {
+  Anchor,
+  Badge,
+  Button,
+  Group,
+  SegmentedControl,
+  Select,
+  Stack,
+  Table,
+  Text,
+  TextInput,
+  Title,
+} from "@mantine/core";
+import { IconSearch } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams, useSearch } from "@tanstack/react-router";
 import type { ModelRecord } from "../../api/public-api.ts";
 import { modelsQuery, priceText } from "../../models-query.ts";
 import { useFilter } from "../../parts/lists/filters.tsx";
 import { Empty, Failure, RowsWaiting } from "../../parts/lists/page-states.tsx";
+import { RowsTable } from "../../parts/lists/rows-table.tsx";
 
-const TYPES = ["image", "video", "text"].map((value) => ({ value, label: value }));
+const ALL = "all";
+const TYPES = [
+  { value: ALL, label: "All" },
+  { value: "image", label: "Image" },
+  { value: "video", label: "Video" },
+  { value: "text", label: "Text" },
+];
 const SORTS = [
   { value: "name", label: "name" },
   { value: "price", label: "price" },
@@ -34,11 +54,18 @@ export function Models() {
       </Title>
       <Group align="flex-end" role="search">
         <TextInput
-          label="Name"
+          label="Name or ID"
+          leftSection={<IconSearch size={16} />}
+          className="grows-on-phones"
           value={name}
           onChange={({ currentTarget }) => void filter({ name: currentTarget.value })}
         />
-        <Choice label="Type" value={type} data={TYPES} onChange={(value) => void filter({ type: value })} />
+        <SegmentedControl
+          aria-label="Type"
+          data={TYPES}
+          value={type ?? ALL}
+          onChange={(value) => void filter({ type: value === ALL ? null : value })}
+        />
         <Choice
           label="Provider"
           value={provider}
@@ -71,11 +98,7 @@ export function Models() {
           {shown.length} of {data.length} models
         </Text>
       )}
-      <div className="gallery">
-        {shown.map((model) => (
-          <ModelCard key={model.id} model={model} />
-        ))}
-      </div>
+      {shown.length > 0 && <ModelTable models={shown} />}
     </Stack>
   );
 }
@@ -110,36 +133,102 @@ function ModelLink({ id, ...props }: { id: string }) {
   );
 }
 
-function ModelCard({ model }: { model: ModelRecord }) {
+function ModelTable({ models }: { models: readonly ModelRecord[] }) {
+  const { account } = useParams({ strict: false });
+  const sources = new Set(models.flatMap(({ arena }) => arena && `${arena.attribution}, ${arena.as_of}`));
+  sources.delete(null);
   return (
-    <Card withBorder padding="md">
-      <Stack gap={6}>
-        <Group justify="space-between" wrap="nowrap" align="flex-start">
-          <Anchor
-            fw={600}
-            className="break-anywhere"
-            renderRoot={(props) => <ModelLink id={model.id} {...props} />}
-          >
-            {model.name}
-          </Anchor>
-          <Badge variant="light">{model.type}</Badge>
-        </Group>
-        <Text size="xs" c="dimmed" ff="monospace" className="break-anywhere">
-          {model.id}
+    <>
+      <RowsTable
+        heads={["Model", "Type", "Can do", "Providers", "Arena", "Price"]}
+        figures={2}
+        hasActions={account !== undefined}
+        minWidth={860}
+      >
+        {models.map((model) => (
+          <ModelRow key={model.id} model={model} />
+        ))}
+      </RowsTable>
+      {sources.size > 0 && (
+        <Text size="xs" c="dimmed">
+          Arena scores: {[...sources].join("; ")}.
         </Text>
-        <Text size="sm">{priceText(model)}</Text>
-        {model.arena_score !== null && model.arena !== null && (
-          <Text size="xs" c="dimmed">
-            {model.arena.board} {model.arena_score} ({model.arena.attribution}, {model.arena.as_of})
-          </Text>
-        )}
-        {model.shutdown_date !== null && (
-          <Text size="xs" fw={600}>
-            ends {model.shutdown_date}
-          </Text>
-        )}
-      </Stack>
-    </Card>
+      )}
+    </>
+  );
+}
+
+function ModelRow({ model }: { model: ModelRecord }) {
+  const { account } = useParams({ strict: false });
+  return (
+    <Table.Tr>
+      <Table.Td miw={320}>
+        <Group gap="sm" wrap="nowrap">
+          <VendorSign vendor={model.owned_by} />
+          <Stack gap={0} miw={0}>
+            <Anchor
+              fw={500}
+              c="inherit"
+              underline="hover"
+              className="break-anywhere"
+              renderRoot={(props) => <ModelLink id={model.id} {...props} />}
+            >
+              {model.name}
+            </Anchor>
+            <Text size="xs" c="dimmed" ff="monospace" className="break-anywhere">
+              {model.id}
+            </Text>
+            {model.shutdown_date !== null && (
+              <Text size="xs" fw={600}>
+                ends {model.shutdown_date}
+              </Text>
+            )}
+          </Stack>
+        </Group>
+      </Table.Td>
+      <Table.Td>
+        <Badge color="gray">{model.type}</Badge>
+      </Table.Td>
+      <Table.Td className="hidden-on-phones">
+        <Text size="sm" c="dimmed">
+          {model.capabilities.map((each) => each.replaceAll("-", " ")).join(", ") || "–"}
+        </Text>
+      </Table.Td>
+      <Table.Td>{model.providers.join(", ")}</Table.Td>
+      <Table.Td ta="right" className="figures" title={model.arena?.board}>
+        {model.arena_score ?? "–"}
+      </Table.Td>
+      <Table.Td ta="right">{priceText(model)}</Table.Td>
+      {account !== undefined && (
+        <Table.Td>
+          <Button
+            variant="default"
+            size="compact-sm"
+            aria-label={`Try ${model.name}`}
+            renderRoot={(props) => (
+              <Link
+                to="/accounts/$account/playground"
+                params={{ account }}
+                search={{ model: model.id }}
+                {...props}
+              />
+            )}
+          >
+            Try
+          </Button>
+        </Table.Td>
+      )}
+    </Table.Tr>
+  );
+}
+
+/** First letter of the vendor, in a colour of its own. */
+function VendorSign({ vendor }: { vendor: string }) {
+  const rank = [...vendor].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % 6;
+  return (
+    <span className={`vendor-sign vendor-${rank}`} aria-hidden="true" title={vendor}>
+      {vendor.slice(0, 1).toUpperCase()}
+    </span>
   );
 }
 

@@ -21,6 +21,7 @@ import { useState } from "react";
 import { call } from "../../api/console-client.ts";
 import { moneyText, shortDecimal } from "../../parts/figures/figure-text.ts";
 import { useAct } from "../../parts/forms/act.ts";
+import { Confirm } from "../../parts/forms/confirm.tsx";
 import { showAtField } from "../../parts/forms/field-errors.ts";
 import { byRules } from "../../parts/forms/form-rules.ts";
 import { Loaded } from "../../parts/lists/loaded.tsx";
@@ -293,18 +294,14 @@ function RemoveDialog({ close }: { close: () => void }) {
     after: close,
   });
   return (
-    <Modal opened onClose={close} title="Remove the saved card?">
-      <Stack>
-        <Text size="sm">Automatic top-ups are switched off. Requests stop when the balance is used up.</Text>
-        <Group justify="flex-end">
-          <Button variant="default" data-autofocus onClick={close}>
-            Cancel
-          </Button>
-          <Button color="red" loading={remove.isPending} onClick={() => remove.mutate()}>
-            Remove
-          </Button>
-        </Group>
-      </Stack>
-    </Modal>
+    <Confirm
+      title="Remove the saved card?"
+      button="Remove"
+      isPending={remove.isPending}
+      act={() => remove.mutate()}
+      close={close}
+    >
+      Automatic top-ups are switched off. Requests stop when the balance is used up.
+    </Confirm>
   );
 }

@@ -1,6 +1,6 @@
 // The top-up card begins a payment at Stripe: a usual amount or another one, and the balance afterwards.
 import { paymentBody } from "@gr/console-api";
-import { Button, Card, Chip, Stack, Text, TextInput, Title } from "@mantine/core";
+import { Button, Card, Stack, Text, TextInput, Title } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../../api/console-client.ts";
@@ -8,10 +8,16 @@ import { sumUsd, wholeCentsText } from "../../parts/figures/figure-text.ts";
 import { useAct } from "../../parts/forms/act.ts";
 import { showAtField } from "../../parts/forms/field-errors.ts";
 import { byRules } from "../../parts/forms/form-rules.ts";
+import { UsualValues } from "../../parts/forms/usual-values.tsx";
 import { useAccount } from "../../session.ts";
 import { Line } from "./balance-card.tsx";
 
-const USUAL = ["25.00", "50.00", "100.00", "250.00"];
+const USUAL = [
+  ["25.00", "$25"],
+  ["50.00", "$50"],
+  ["100.00", "$100"],
+  ["250.00", "$250"],
+] as const;
 
 export function TopUpCard() {
   const { may } = useAccount();
@@ -43,15 +49,12 @@ function TopUpForm() {
   const isAmount = paymentBody.safeParse({ amount }).success;
   return (
     <form className="card-form" onSubmit={form.onSubmit((values) => begin.mutate(bodyOf(values)))} noValidate>
-      <Chip.Group value={amount} onChange={(value) => form.setFieldValue("amount", String(value))}>
-        <div className="usual-amounts">
-          {USUAL.map((usual) => (
-            <Chip key={usual} value={usual} size="sm" radius="md" variant="outline" icon={null}>
-              ${usual.replace(".00", "")}
-            </Chip>
-          ))}
-        </div>
-      </Chip.Group>
+      <UsualValues
+        label="Usual amounts"
+        choices={USUAL}
+        value={amount}
+        onChange={(usual) => form.setFieldValue("amount", usual)}
+      />
       <TextInput
         label="Amount, USD"
         inputMode="decimal"

@@ -8,7 +8,7 @@ export function Figure({ name, note, children }: { name: string; note?: ReactNod
       <Text size="sm" c="dimmed" fw={500}>
         {name}
       </Text>
-      <Text size="xl" fw={600} className="figures" component="div">
+      <Text className="tile-value exact-value" component="div">
         {children}
       </Text>
       <Text size="xs" c="dimmed" mih="1.2rem" component="div">

@@ -113,7 +113,7 @@ function Figures({ of: { providers, processes, states, overdue } }: { of: Router
   const failed = providers.reduce((sum, provider) => sum + provider.failed, 0);
   const alive = processes.filter(({ is_alive }) => is_alive).length;
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
+    <SimpleGrid cols={{ base: 2, md: 4 }} spacing={{ base: 10, sm: "md" }}>
       <Figure name="Attempts" note={`${alive} ${alive === 1 ? "process reports" : "processes report"}`}>
         {countText(attempts)}
       </Figure>

@@ -56,7 +56,7 @@ export function Margins() {
 
 function Figures({ of: { charged, cost, losses, margin } }: { of: RouterMargins["total"] }) {
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
+    <SimpleGrid cols={{ base: 2, md: 4 }} spacing={{ base: 10, sm: "md" }}>
       <Figure name="Charged" note="To all accounts">
         {moneyText(charged)}
       </Figure>

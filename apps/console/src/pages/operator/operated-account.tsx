@@ -20,7 +20,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { call } from "../../api/console-client.ts";
-import { Money } from "../../parts/figures/figures.tsx";
+import { moneyText } from "../../parts/figures/figure-text.ts";
 import { useAct } from "../../parts/forms/act.ts";
 import { showAtField } from "../../parts/forms/field-errors.ts";
 import { byRules } from "../../parts/forms/form-rules.ts";
@@ -30,6 +30,7 @@ import { PagedRows } from "../../parts/lists/paged-rows.tsx";
 import { useSession } from "../../session.ts";
 import { AuditTable } from "../account/audit.tsx";
 import { AccountKeys, AccountLedger, AccountRequests } from "./account-lists.tsx";
+import { Figure } from "./figure.tsx";
 
 type OperatorAction = "deposit" | "adjustment" | "suspension";
 
@@ -131,16 +132,11 @@ function Figures({ account }: { account: OperatedAccount }) {
   ] as const;
   return (
     <>
-      <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
+      <SimpleGrid cols={{ base: 2, md: 4 }} spacing={{ base: 10, sm: "md" }}>
         {figures.map(([label, usd]) => (
-          <Card key={label} withBorder>
-            <Text size="sm" c="dimmed">
-              {label}
-            </Text>
-            <Text size="xl">
-              <Money usd={usd} strong />
-            </Text>
-          </Card>
+          <Figure key={label} name={label}>
+            {moneyText(usd)}
+          </Figure>
         ))}
       </SimpleGrid>
       <Text size="sm" className="break-anywhere">

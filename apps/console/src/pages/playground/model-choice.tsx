@@ -1,9 +1,16 @@
 // The choice of a model by name, vendor and price.
-import { Anchor, Box, Select, Stack, Text } from "@mantine/core";
+import { Anchor, Box, type ComboboxParsedItem, Select, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ModelRecord } from "../../api/public-api.ts";
 import { priceText } from "../../models-query.ts";
 import { useAccount } from "../../session.ts";
+
+/** By name or id. */
+function fits(option: ComboboxParsedItem, search: string): boolean {
+  return (
+    "value" in option && `${option.label} ${option.value}`.toLowerCase().includes(search.trim().toLowerCase())
+  );
+}
 
 export interface ModelChoiceProps {
   readonly models: readonly ModelRecord[];
@@ -23,7 +30,8 @@ export function ModelChoice({ models, model, choose, label = "Model" }: ModelCho
         inputWrapperOrder={["label", "input", "description"]}
         searchable
         allowDeselect={false}
-        data={models.map(({ id, name }) => ({ value: id, label: name === id ? id : `${name} · ${id}` }))}
+        data={models.map(({ id, name }) => ({ value: id, label: name }))}
+        filter={({ options, search }) => options.filter((option) => fits(option, search))}
         value={model.id}
         limit={200}
         onChange={(id) => id !== null && choose(id)}

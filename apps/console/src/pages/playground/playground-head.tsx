@@ -4,8 +4,8 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconCode, IconColumns2, IconMessage, IconMovie, IconPencil, IconPhoto } from "@tabler/icons-react";
 import { type ReactNode, useState } from "react";
 import type { ApiRequest } from "../../api/public-api.ts";
+import { Samples } from "../../parts/forms/samples.tsx";
 import { useFilter } from "../../parts/lists/filters.tsx";
-import { Samples } from "../models/samples.tsx";
 import type { TabName } from "./drafts.ts";
 
 const TABS = [

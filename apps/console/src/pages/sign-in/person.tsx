@@ -9,6 +9,7 @@ import { useAct } from "../../parts/forms/act.ts";
 import { showAtField } from "../../parts/forms/field-errors.ts";
 import { byRules } from "../../parts/forms/form-rules.ts";
 import { Failure, RowsWaiting } from "../../parts/lists/page-states.tsx";
+import { RowsTable } from "../../parts/lists/rows-table.tsx";
 import { SESSION_KEY } from "../../queries.ts";
 import { useSession } from "../../session.ts";
 import { Passkeys } from "./passkeys.tsx";
@@ -160,30 +161,28 @@ function Sessions() {
       </Group>
       {error !== null && <Failure error={error} retry={() => void refetch()} />}
       {data === undefined && error === null && <RowsWaiting rows={2} />}
-      <Table.ScrollContainer minWidth={520}>
-        <Table>
-          <Table.Tbody>
-            {data?.data.map((session) => (
-              <Table.Tr key={session.id}>
-                <Table.Td className="break-anywhere" title={session.user_agent ?? undefined}>
-                  {programName(session.user_agent)}
-                </Table.Td>
-                <Table.Td>{session.address}</Table.Td>
-                <Table.Td>used {fromNow(session.last_used_at)}</Table.Td>
-                <Table.Td>
-                  {session.is_current ? (
-                    <Badge variant="light">this one</Badge>
-                  ) : (
-                    <Button variant="default" size="compact-sm" onClick={() => end.mutate(session.id)}>
-                      End
-                    </Button>
-                  )}
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+      {data !== undefined && (
+        <RowsTable heads={["Program", "Address", "Last used"]} hasActions minWidth={520}>
+          {data.data.map((session) => (
+            <Table.Tr key={session.id}>
+              <Table.Td className="break-anywhere" title={session.user_agent ?? undefined}>
+                {programName(session.user_agent)}
+              </Table.Td>
+              <Table.Td>{session.address}</Table.Td>
+              <Table.Td>{fromNow(session.last_used_at)}</Table.Td>
+              <Table.Td>
+                {session.is_current ? (
+                  <Badge variant="light">this one</Badge>
+                ) : (
+                  <Button variant="default" size="compact-sm" onClick={() => end.mutate(session.id)}>
+                    End
+                  </Button>
+                )}
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </RowsTable>
+      )}
     </Card>
   );
 }

@@ -70,7 +70,7 @@ interface Facts {
   readonly note: string;
 }
 
-function factsOf(metric: Metric, total: ActivityFigures, before: ActivityFigures | undefined): Facts {
+export function factsOf(metric: Metric, total: ActivityFigures, before: ActivityFigures | undefined): Facts {
   const tokens = ({ input_tokens: input, output_tokens: output }: ActivityFigures) => input + output;
   const versus = (read: (figures: ActivityFigures) => number) => {
     const change = before && changeText(read(total), read(before));

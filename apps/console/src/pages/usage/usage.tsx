@@ -10,19 +10,13 @@ import { useFilter } from "../../parts/lists/filters.tsx";
 import { useModelNames } from "../../parts/lists/names-of.ts";
 import { Empty, Failure, RowsWaiting } from "../../parts/lists/page-states.tsx";
 import { useAccount } from "../../session.ts";
+import { useFiguresBefore } from "./figures-before.ts";
 import { GroupTable } from "./group-table.tsx";
 import { MetricTiles, TilesWaiting } from "./metric-tiles.tsx";
 import { UsageChart } from "./usage-chart.tsx";
 import { METRIC_LOOKS, METRICS, type Metric } from "./usage-figures.ts";
 import { ChartControls, groupOf, isFiltered, NO_FILTERS, RangeControl } from "./usage-filters.tsx";
-import {
-  logSearchOf,
-  rangeBefore,
-  rangeOf,
-  rangeText,
-  type UsageRange,
-  type UsageSearch,
-} from "./usage-range.ts";
+import { logSearchOf, rangeOf, rangeText, type UsageRange, type UsageSearch } from "./usage-range.ts";
 import { groupsOf, type ShownGroup } from "./usage-series.ts";
 
 const AGAIN_MS = 10_000;
@@ -145,18 +139,6 @@ function Figures({ activity, search, range, filters }: FiguresProps) {
       )}
     </>
   );
-}
-
-/** Returns the totals of the same time before the shown one. */
-function useFiguresBefore(activity: ActivityAnswer, filters: FiguresProps["filters"]) {
-  const { account_id: account } = useAccount();
-  const query = { ...rangeBefore(activity.from, activity.to), ...filters, group_by: "kind" } as const;
-  const { data } = useQuery({
-    queryKey: ["activity", account, query],
-    queryFn: ({ signal }) =>
-      call("readActivity", { path: { account }, query: query as QueryOf<"readActivity">, signal }),
-  });
-  return data?.total;
 }
 
 interface SmallChartProps {

@@ -1,6 +1,7 @@
 // AskFirst is a button for a change that cannot be undone: it names the effect, and sends the change after a second click.
-import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
+import { Confirm } from "./confirm.tsx";
 
 export interface AskFirstProps {
   readonly name: string;
@@ -20,19 +21,18 @@ export function AskFirst({ name, effect, confirm, isPending, act }: AskFirstProp
       <Button variant="light" color="red" onClick={open}>
         {name}
       </Button>
-      <Modal opened={isAsked} onClose={close} title={`${name}?`} zIndex={300}>
-        <Stack>
-          <Text size="sm">{effect}</Text>
-          <Group justify="flex-end">
-            <Button variant="default" onClick={close}>
-              Back
-            </Button>
-            <Button color="red" loading={isPending} onClick={() => act(close)}>
-              {confirm}
-            </Button>
-          </Group>
-        </Stack>
-      </Modal>
+      {isAsked && (
+        <Confirm
+          title={`${name}?`}
+          button={confirm}
+          cancel="Back"
+          isPending={isPending}
+          act={() => act(close)}
+          close={close}
+        >
+          {effect}
+        </Confirm>
+      )}
     </Group>
   );
 }

@@ -1,6 +1,7 @@
 // The limit fields are an amount in USD and the period after which it begins again. A cleared amount also clears the period.
-import { Group, Select, TextInput } from "@mantine/core";
+import { Group, Select, Stack, TextInput } from "@mantine/core";
 import type { UseFormReturnType } from "@mantine/form";
+import { UsualValues } from "./usual-values.tsx";
 
 /** Values of inputs: text, and "" for an unset field. */
 export interface LimitValues {
@@ -15,6 +16,14 @@ const PERIODS = [
   { value: "month", label: "monthly (UTC)" },
 ];
 
+const USUAL = [
+  ["", "No limit"],
+  ["5", "$5"],
+  ["10", "$10"],
+  ["50", "$50"],
+  ["100", "$100"],
+] as const;
+
 /** Returns the limit of a request body. */
 export function limitOf({ spend_limit, spend_limit_period }: LimitValues) {
   const cap = spend_limit.trim().replace(/^\$/, "");
@@ -28,22 +37,31 @@ interface LimitFieldsProps {
 }
 
 export function LimitFields({ form, hasFocus = false }: LimitFieldsProps) {
+  const { spend_limit } = form.values;
   return (
-    <Group grow align="flex-start">
-      <TextInput
-        label="Spend limit, USD"
-        placeholder="no limit"
-        inputMode="decimal"
-        {...(hasFocus && { "data-autofocus": true })}
-        {...form.getInputProps("spend_limit")}
+    <Stack gap="xs">
+      <UsualValues
+        label="Usual budgets"
+        choices={USUAL}
+        value={spend_limit.trim()}
+        onChange={form.getInputProps("spend_limit").onChange}
       />
-      <Select
-        label="Resets"
-        data={PERIODS}
-        allowDeselect={false}
-        disabled={form.values.spend_limit === ""}
-        {...form.getInputProps("spend_limit_period")}
-      />
-    </Group>
+      <Group grow align="flex-start">
+        <TextInput
+          label="Spend limit, USD"
+          placeholder="no limit"
+          inputMode="decimal"
+          {...(hasFocus && { "data-autofocus": true })}
+          {...form.getInputProps("spend_limit")}
+        />
+        <Select
+          label="Resets"
+          data={PERIODS}
+          allowDeselect={false}
+          disabled={spend_limit === ""}
+          {...form.getInputProps("spend_limit_period")}
+        />
+      </Group>
+    </Stack>
   );
 }

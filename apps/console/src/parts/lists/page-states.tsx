@@ -68,7 +68,7 @@ export function NotAllowed({ least }: { least?: Role }) {
 
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
   return (
-    <Center py="xl">
+    <Center py="xl" px="md" className="panel">
       <Stack align="center" gap="xs" maw={460}>
         <Text fw={600}>{title}</Text>
         <Text size="sm" c="dimmed" ta="center" component="div">

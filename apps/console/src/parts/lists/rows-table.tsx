@@ -1,4 +1,4 @@
-// A table with a head. It is scrolled sideways where it is wider than the screen; on a phone each row is a card, and each
+// A table with a head, in a card of its own if it is in none. It is scrolled sideways where it is wider than the screen; on a phone each row is a card, and each
 // value has the name of its column before it.
 import { Table } from "@mantine/core";
 import type { ReactNode } from "react";
@@ -17,7 +17,10 @@ export interface RowsTableProps {
 export function RowsTable({ heads, figures = 0, hasActions = false, minWidth, children }: RowsTableProps) {
   const names = heads.map((head, index) => [`--head-${index + 1}`, JSON.stringify(head)]);
   return (
-    <Table.ScrollContainer minWidth={minWidth} className="rows-table">
+    <Table.ScrollContainer
+      minWidth={minWidth}
+      className={`rows-table panel${hasActions ? " has-actions" : ""}`}
+    >
       <Table style={Object.fromEntries(names)}>
         <Table.Thead>
           <Table.Tr>

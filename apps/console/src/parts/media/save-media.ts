@@ -1,4 +1,4 @@
-// Saves a hosted picture or video: as a file of the computer, or as the input of a next request.
+// Saves a file of the page on the computer, and a hosted picture or video also as the input of a next request.
 
 /** @throws Error if the file is gone */
 export async function fetchMedia(url: string, name: string): Promise<File> {
@@ -8,9 +8,12 @@ export async function fetchMedia(url: string, name: string): Promise<File> {
   return new File([blob], `${name}.${endingOf(blob.type)}`, { type: blob.type });
 }
 
-/** Offers the file for download. @param name without an ending */
+/** Offers the hosted file for download. @param name without an ending */
 export async function saveMedia(url: string, name: string): Promise<void> {
-  const file = await fetchMedia(url, name);
+  offerFile(await fetchMedia(url, name));
+}
+
+export function offerFile(file: File): void {
   const address = URL.createObjectURL(file);
   const link = document.createElement("a");
   link.href = address;

@@ -1,5 +1,6 @@
 // Person routes serve sign-up, sign-in and sessions. Answers do not reveal to a stranger if an address is registered.
 import { ServiceError } from "@gr/proto";
+import { isUuid } from "@gr/runtime";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { type Handlers, setCookies, signedInOf } from "../../door/console-call.ts";
 import { digestOfToken } from "../../people/invitation-token.ts";
@@ -24,6 +25,7 @@ type PersonRoutes = Handlers<
   | "readInvitation"
   | "joinByInvitation"
   | "acceptInvitation"
+  | "acceptWaitingInvitation"
 >;
 
 export function personRoutes(deps: ConsoleDeps): PersonRoutes {
@@ -40,8 +42,11 @@ export function personRoutes(deps: ConsoleDeps): PersonRoutes {
     // The inviter may have the link, and must not become the person of a foreign address.
     return { ...found, isForNewPerson: found.isMailed && !(await people.isVerified(found.email)) };
   };
-  const joinAs = async ({ id, email }: Person, token: string, network: string) => {
-    const joined = await store.acceptInvitation(digestOfToken(token), { personId: id, email });
+  const joinAs = async ({ id, email }: Person, invitation: Buffer | string, network: string) => {
+    const isWellFormed = typeof invitation !== "string" || isUuid(invitation);
+    const joined = isWellFormed
+      ? await store.acceptInvitation(invitation, { personId: id, email })
+      : undefined;
     if (joined === undefined) {
       const message = `This invitation is not valid any more, or is for another address than ${email}.`;
       throw new ServiceError("invalid_link", message);
@@ -158,9 +163,10 @@ export function personRoutes(deps: ConsoleDeps): PersonRoutes {
         throw new ServiceError("invalid_link", `Sign in, or sign up, as ${email}; then open the link again.`);
       }
       const { cookies } = await people.join(headers, { email, ...first });
-      await joinAs(await people.findOrMake(email, first.name), token, network);
+      await joinAs(await people.findOrMake(email, first.name), digestOfToken(token), network);
       return beginSession(deps, { headers, reply }, "link", Promise.resolve({ value: undefined, cookies }));
     },
-    acceptInvitation: (call) => joinAs(signedInOf(call).person, call.body.token, call.network),
+    acceptInvitation: (call) => joinAs(signedInOf(call).person, digestOfToken(call.body.token), call.network),
+    acceptWaitingInvitation: (call) => joinAs(signedInOf(call).person, call.params["id"] ?? "", call.network),
   };
 }

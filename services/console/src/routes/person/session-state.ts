@@ -38,6 +38,7 @@ export async function stateOf(
   return {
     person: person ?? null,
     accounts: person === undefined ? [] : await store.membershipsOf(person.id),
+    invitations: person === undefined ? [] : await store.invitationsTo(person.email),
     sign_up: config.CONSOLE_SIGN_UP,
     sends_mail: mailer.sends,
     takes_payments: stripe !== undefined,

@@ -90,7 +90,7 @@ function SizeTiles({
   const shown = value === AUTO ? usual : value;
   return (
     <Stack gap={6} component="fieldset" className="plain-fieldset">
-      <Group component="legend" justify="space-between" w="100%" p={0}>
+      <Group component="legend" justify="space-between" w="100%" p={0} mb={6}>
         <Text span size="sm" fw={500}>
           Size
         </Text>

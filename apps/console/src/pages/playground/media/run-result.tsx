@@ -11,6 +11,7 @@ import type { ModelRecord } from "../../../api/public-api.ts";
 import { decimalText, requestMoneyText, secondsText } from "../../../parts/figures/figure-text.ts";
 import { Time } from "../../../parts/figures/figures.tsx";
 import { showRefusal, useAct } from "../../../parts/forms/act.ts";
+import { Confirm } from "../../../parts/forms/confirm.tsx";
 import { Failure, RowsWaiting } from "../../../parts/lists/page-states.tsx";
 import { progressOf, RequestStatus } from "../../../parts/lists/request-status.tsx";
 import { Media } from "../../../parts/media/media.tsx";
@@ -40,7 +41,11 @@ export function RunResult({ tab, model, run, id, start, reuse, empty }: RunResul
   return (
     <Card component="section" aria-label="Result" aria-live="polite">
       {run.control !== undefined ? (
-        <Waiting text={tab === "video" ? "Sending the request" : `${model.name} works on it`} />
+        tab === "video" ? (
+          <Waiting text="Sending the request" />
+        ) : (
+          <Waiting text={`${model.name} works on it`} note={MAY_LEAVE} />
+        )
       ) : run.error !== undefined ? (
         <RunFailure error={run.error} retry={start} />
       ) : id === null ? (
@@ -52,13 +57,17 @@ export function RunResult({ tab, model, run, id, start, reuse, empty }: RunResul
   );
 }
 
-function Waiting({ text }: { text: string }) {
+const MAY_LEAVE =
+  "You can leave this page. The request runs on, and its result is in the history and in Logs.";
+
+/** A video may be left once the router has accepted it, and not while it is sent. */
+function Waiting({ text, note }: { text: string; note?: string }) {
   return (
     <Stack>
       <Text fw={500}>{text}</Text>
       <Progress value={100} animated aria-label="Working" />
       <Text size="sm" c="dimmed">
-        You can leave this page. The request runs on, and its result is in the history and in Logs.
+        {note}
       </Text>
     </Stack>
   );
@@ -171,28 +180,25 @@ function RunningGeneration({ of: request }: { of: GenerationRecord }) {
       />
       <Group justify="space-between">
         <Text size="sm" c="dimmed" flex={1} miw={200}>
-          You can leave this page. The request runs on, and its result is in the history and in Logs.
+          {MAY_LEAVE}
         </Text>
         <Button variant="default" size="xs" onClick={() => setAsked(true)}>
           Cancel
         </Button>
       </Group>
-      <Modal opened={isAsked} onClose={() => setAsked(false)} title="Cancel this request?">
-        <Stack>
-          <Text>
-            It costs nothing if its provider stops in time. Otherwise it is charged. In both cases its files
-            and its prompt are deleted.
-          </Text>
-          <Group justify="flex-end">
-            <Button variant="default" data-autofocus onClick={() => setAsked(false)}>
-              Continue the request
-            </Button>
-            <Button color="red" loading={cancel.isPending} onClick={() => cancel.mutate()}>
-              Cancel the request
-            </Button>
-          </Group>
-        </Stack>
-      </Modal>
+      {isAsked && (
+        <Confirm
+          title="Cancel this request?"
+          button="Cancel the request"
+          cancel="Continue the request"
+          isPending={cancel.isPending}
+          act={() => cancel.mutate()}
+          close={() => setAsked(false)}
+        >
+          It costs nothing if its provider stops in time. Otherwise it is charged. In both cases its files and
+          its prompt are deleted.
+        </Confirm>
+      )}
     </Stack>
   );
 }
