@@ -26,6 +26,12 @@ const TESTS = [
   `${BILLING}/reads/reads.test.ts`,
   `${BILLING}/writer/concurrency.test.ts`,
   `${BILLING}/writer/spend-window.test.ts`,
+  `${BILLING}/seals/seal-months.test.ts`,
+  `${BILLING}/statements/statement.test.ts`,
+  `${BILLING}/budgets/budgets.test.ts`,
+  `${BILLING}/activity/activity.test.ts`,
+  `${BILLING}/reports/reports.test.ts`,
+  `${BILLING}/saved-texts/saved-texts.test.ts`,
 ];
 const SCRIPT = fileURLToPath(new URL("../../scripts/test.ts", import.meta.url));
 

@@ -419,9 +419,16 @@ export const MUTANTS_OF_LEDGER: readonly Mutant[] = [
   },
   {
     file: OTHERS,
-    find: "if (known !== undefined && known.revision > revision) return",
-    replace: "if (false) return",
+    find: "(isNew === true || known.revision > revision)",
+    replace: "isNew === true",
     what: "an older change of a key replaces its deletion",
+    caught: TREES,
+  },
+  {
+    file: OTHERS,
+    find: "(isNew === true || known.revision > revision)",
+    replace: "known.revision > revision",
+    what: "of two creations of one budget the second replaces the first",
     caught: TREES,
   },
   {

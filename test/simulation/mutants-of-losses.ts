@@ -124,8 +124,8 @@ export const MUTANTS_OF_LOSSES: readonly Mutant[] = [
   },
   {
     file: CLAIM,
-    find: "return digestOf([endpoint, value, personId ?? keyId]);",
-    replace: "return digestOf([endpoint, value]);",
+    find: "digestOf([endpoint, value, personId ?? keyId])",
+    replace: "digestOf([endpoint, value])",
     what: "the key of one client answers the request of another",
     caught: CLAIM_TEST,
   },

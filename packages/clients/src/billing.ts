@@ -232,6 +232,10 @@ export function createBilling(ledger: ServiceClient<typeof BillingService>, cloc
   /** Operations of one account share a batch with those of other accounts of the same billing process. */
   const batch = (operation: OperationInit): Promise<Outcome> => {
     const to = addressFor(ledger, operation.operation?.value?.accountId ?? "");
+    return typeof to === "string" ? batchAt(to, operation) : to.then((known) => batchAt(known, operation));
+  };
+
+  const batchAt = (to: string, operation: OperationInit): Promise<Outcome> => {
     let batcher = batchers.get(to);
     if (batcher === undefined) {
       // A deleted batcher still sends its operations.

@@ -370,6 +370,17 @@ describe("the revisions of a budget", () => {
     expect(ledger.put({ ...definition, limit: 6n, revision: 6n }).code).toBe("done");
     expect(ledger.budget("key 2")).toMatchObject({ no: 5, definition: { limit: 6n } });
   });
+
+  test("that must be new replaces no other one, not even an older one", () => {
+    const ledger = new LedgerUnderTest().open(0n);
+    const create = (fields: object) =>
+      ledger.run({ kind: "budget", accountId: ACCOUNT, definition: budget("new", fields), isNew: true });
+    expect(create({ limit: 5n }).code).toBe("done");
+    const { definition } = ledger.budget("new");
+    expect(create({ limit: 6n, revision: definition.revision + 1n }).code).toBe("stale_revision");
+    expect(create({ limit: 6n }).code).toBe("stale_revision");
+    expect(ledger.budget("new").definition).toEqual(definition);
+  });
 });
 
 describe("a check of a spender", () => {

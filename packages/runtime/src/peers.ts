@@ -14,7 +14,7 @@ import { createInProcessTransport } from "./rpc/in-process-transport.ts";
 import { PeerSessions } from "./rpc/peer-sessions.ts";
 import { audienceOf } from "./rpc/rpc-interceptors.ts";
 import { MAX_MESSAGE_BYTES } from "./rpc/rpc-limits.ts";
-import { createServiceClient, type ServiceClient } from "./rpc/service-client.ts";
+import { createServiceClient, type RoutedTransport, type ServiceClient } from "./rpc/service-client.ts";
 import { signToken } from "./rpc/service-token.ts";
 import { traceCalls } from "./rpc/trace-calls.ts";
 import { isRefusedStream, type SpreadOptions, SpreadTransport } from "./spread-transport.ts";
@@ -126,7 +126,7 @@ export function createRemoteTransport(
   secret: string,
   clock: Clock,
   resolve?: SpreadOptions["resolve"],
-): Transport {
+): RoutedTransport {
   const interceptors = [traceCalls, bearServiceToken(secret, clock), repeatRefused];
   const connect = (baseUrl: string) =>
     createConnectTransport({

@@ -100,9 +100,8 @@ describe("of three processes", () => {
 
   test("the preferred address of an account answers its calls, also a call for several accounts", async () => {
     const client = dial();
-    await client.getCredits({ accountId: "a" });
     for (const accountId of ACCOUNTS) {
-      const to = addressFor(client, accountId);
+      const to = await addressFor(client, accountId);
       const index = targets.findIndex(({ url }) => url === to);
       expect(await answering(client, accountId)).toBe(index);
       expect(await answering(client, "another account", to)).toBe(index);
@@ -142,7 +141,7 @@ describe("while the name has fewer than two addresses", () => {
     resolve = answer;
     const client = dial(targets[0]?.url);
     expect(await answering(client, "a")).toBe(0);
-    expect(addressFor(client, "a")).toBe("");
+    expect(await addressFor(client, "a")).toBe("");
   });
 });
 

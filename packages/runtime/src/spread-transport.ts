@@ -52,9 +52,10 @@ export class SpreadTransport implements RoutedTransport {
     this.#byName = options.connect(options.url);
   }
 
-  addressOf(key: string): string {
-    void this.#refresh();
-    return this.#ranked(key)[0] ?? "";
+  addressOf(key: string): string | Promise<string> {
+    const asking = this.#refresh();
+    const chosen = () => this.#ranked(key)[0] ?? "";
+    return this.#hasAnswer ? chosen() : asking.then(chosen);
   }
 
   unary: Transport["unary"] = async (method, signal, timeoutMs, header, input, context) => {

@@ -30,8 +30,8 @@ export interface CallOptions {
 
 /** A transport that chooses among several processes. */
 export interface RoutedTransport extends Transport {
-  /** Address of the process for this key; empty while there is one process. */
-  addressOf(key: string): string;
+  /** Address of the process for this key; empty while there is one process. A promise before the addresses are known. */
+  addressOf(key: string): string | Promise<string>;
 }
 
 /** The option `to` of a call. */
@@ -40,7 +40,7 @@ export const calledAddress: ContextKey<string | undefined> = createContextKey<st
 const routed = new WeakMap<object, RoutedTransport>();
 
 /** Returns the address of the process that a client prefers for an account. Equal addresses can share a call. */
-export function addressFor(client: object, accountId: string): string {
+export function addressFor(client: object, accountId: string): string | Promise<string> {
   return routed.get(client)?.addressOf(accountId) ?? "";
 }
 

@@ -140,7 +140,12 @@ function patient(client: BillingClient): BillingClient {
 export function dialProcesses(addresses: () => readonly string[]): BillingClient {
   const resolve = async () => addresses();
   const transport = createRemoteTransport("http://billing:8082", SECRET, systemClock, resolve);
-  return createServiceClient(BillingService, "billing", transport);
+  const patiently: typeof transport.unary = (method, signal, _timeoutMs, ...call) =>
+    transport.unary(method, signal, PATIENCE_MS, ...call);
+  const addressOf = (key: string) => transport.addressOf(key);
+  return createServiceClient(BillingService, "billing", {
+    ...{ unary: patiently, stream: transport.stream, addressOf },
+  });
 }
 
 /** A process on a database that others may use too. */

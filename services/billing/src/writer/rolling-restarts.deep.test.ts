@@ -91,10 +91,11 @@ const WAYS: Record<string, (fleet: Fleet) => Send> = {
     const addresses = () => fleet.live.map(({ rpcUrl }) => rpcUrl);
     const clients = [dialProcesses(addresses), dialProcesses(addresses)] as const;
     let sent = 0;
-    return (operation) => {
+    return async (operation) => {
       sent += 1;
       const client = clients[sent % 2 === 0 ? 0 : 1];
-      return postOne(client, operation, addressFor(client, operation.operation?.value?.accountId ?? ""));
+      const to = await addressFor(client, operation.operation?.value?.accountId ?? "");
+      return postOne(client, operation, to);
     };
   },
 };
