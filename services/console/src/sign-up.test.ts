@@ -147,10 +147,10 @@ describe.each(["open", "closed"])("sign-up %s", (setting) => {
     const [{ id }] = invitations;
     const other = await served.signedIn("not-invited@example.com");
     expect((await other.get("session")).body.invitations).toEqual([]);
-    expect(await accept(other, id)).toEqual([400, "invalid_link"]);
-    expect(await accept(person, "no-uuid")).toEqual([400, "invalid_link"]);
+    expect(await accept(other, id)).toEqual([404, "not_found"]);
+    expect(await accept(person, "no-uuid")).toEqual([404, "not_found"]);
     expect(await accept(person, id)).toEqual([200, "developer"]);
-    expect(await accept(person, id)).toEqual([400, "invalid_link"]);
+    expect(await accept(person, id)).toEqual([404, "not_found"]);
     const { body } = await person.get("session");
     expect(body).toMatchObject({ invitations: [], accounts: [{ account_id: served.accountId }] });
     const [entry] = (await owner.get(`accounts/${served.accountId}/audit?limit=1`)).body.data;

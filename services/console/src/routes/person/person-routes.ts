@@ -43,13 +43,15 @@ export function personRoutes(deps: ConsoleDeps): PersonRoutes {
     return { ...found, isForNewPerson: found.isMailed && !(await people.isVerified(found.email)) };
   };
   const joinAs = async ({ id, email }: Person, invitation: Buffer | string, network: string) => {
-    const isWellFormed = typeof invitation !== "string" || isUuid(invitation);
-    const joined = isWellFormed
-      ? await store.acceptInvitation(invitation, { personId: id, email })
-      : undefined;
+    const isOfLink = typeof invitation !== "string";
+    const joined =
+      isOfLink || isUuid(invitation)
+        ? await store.acceptInvitation(invitation, { personId: id, email })
+        : undefined;
     if (joined === undefined) {
       const message = `This invitation is not valid any more, or is for another address than ${email}.`;
-      throw new ServiceError("invalid_link", message);
+      if (isOfLink) throw new ServiceError("invalid_link", message);
+      throw new ServiceError("invitation_not_found", message, { param: "id" });
     }
     const event = { actor: email, action: "member.joined", subject: id, detail: {}, address: network };
     await store.audit({ accountId: joined.account_id, ...event });
