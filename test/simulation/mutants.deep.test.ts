@@ -35,7 +35,9 @@ describe("histories notice that", () => {
       await runMutant(mutant).then(results.get(mutant)?.resolve, results.get(mutant)?.reject);
     }
   };
-  for (let thread = 0; thread < THREADS; thread += 1) void work();
+  beforeAll(() => {
+    for (let thread = 0; thread < THREADS; thread += 1) void work();
+  });
 
   for (const [mutant, { promise }] of results) {
     test(

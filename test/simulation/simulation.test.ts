@@ -1,7 +1,7 @@
 // The money, simulated: random histories of the production code without a violation (a hundred thousand in the long form).
 // mutants.deep.test.ts shows that the same histories notice when that code is wrong. README.md says how to replay one.
 import { byDepth } from "@gr/testing/depth";
-import { afterAll, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Broken, Slice } from "./run-slice.ts";
 import { SlicePool } from "./slice-pool.ts";
 import { Coverage } from "./world/coverage.ts";
@@ -15,8 +15,11 @@ const ENOUGH_FOR_COVERAGE = 50_000;
 const SAME = 20;
 const PATIENCE_MS = 1_800_000;
 
-const pool = new SlicePool();
-afterAll(() => pool.stop());
+let pool: SlicePool;
+beforeAll(() => {
+  pool = new SlicePool();
+});
+afterAll(() => pool?.stop());
 
 if (SEED === undefined) simulate();
 else replay(Number(SEED));
