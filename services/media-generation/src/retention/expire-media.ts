@@ -7,7 +7,7 @@ import type { RetentionEvents } from "./retention-events.ts";
 import type { Days, Expired, RetentionStore } from "./retention-store.ts";
 
 const AT_ONCE = 100;
-/** A generation is shorter, so no process writes its files afterwards, even after a pause of the process. */
+/** A generation is shorter. Only a process that stood still for longer writes its files afterwards. */
 const WRITTEN_FOR_MS = 86_400_000;
 
 export interface ExpireDeps {

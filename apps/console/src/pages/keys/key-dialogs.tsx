@@ -185,17 +185,24 @@ export function NewKey({
       <form onSubmit={form.onSubmit((fields) => create.mutate(fields))} noValidate>
         <Stack>
           <Fields form={form} isNormal={kind === "normal"} />
-          <Group justify="flex-end" className="dialog-foot">
-            <Button variant="default" onClick={close}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={create.isPending}>
-              Create
-            </Button>
-          </Group>
+          <Foot close={close} isSending={create.isPending} word="Create" />
         </Stack>
       </form>
     </Modal>
+  );
+}
+
+/** @param word of the button that sends the form */
+function Foot({ close, isSending, word }: DialogProps & { isSending: boolean; word: string }) {
+  return (
+    <Group justify="flex-end" className="dialog-foot">
+      <Button variant="default" onClick={close}>
+        Cancel
+      </Button>
+      <Button type="submit" loading={isSending}>
+        {word}
+      </Button>
+    </Group>
   );
 }
 
@@ -244,14 +251,7 @@ export function EditKey({ apiKey, close }: DialogProps & { apiKey: KeyRecord }) 
               Changing the reset period resets spend to zero.
             </Text>
           )}
-          <Group justify="flex-end" className="dialog-foot">
-            <Button variant="default" onClick={close}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={change.isPending}>
-              Save
-            </Button>
-          </Group>
+          <Foot close={close} isSending={change.isPending} word="Save" />
         </Stack>
       </form>
     </Modal>
