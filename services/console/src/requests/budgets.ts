@@ -1,7 +1,7 @@
 // Budgets of billing as records of the console. The budget of a member has the id of the person, so no table connects them.
 import { periodNameOf } from "@gr/clients";
 import type { BudgetRecord } from "@gr/console-api";
-import { type Credits, formatCredits } from "@gr/money";
+import { formatCredits, larger } from "@gr/money";
 import { BudgetLevel } from "@gr/proto/billing";
 import { type Budget, type BudgetService, BudgetState } from "@gr/proto/budgets";
 import type { ServiceClient } from "@gr/runtime";
@@ -50,7 +50,7 @@ function budgetRecordOf(budget: Budget): BudgetRecord {
     spend_limit: limit === undefined ? null : formatCredits(limit),
     spend_limit_period: periodNameOf(budget.period) ?? null,
     period_spend: formatCredits(used),
-    remaining: limit === undefined ? null : formatCredits(atLeastZero(limit - used)),
+    remaining: limit === undefined ? null : formatCredits(larger(limit - used, 0n)),
     resets_at: resetsAt === 0n ? null : new Date(Number(resetsAt)).toISOString(),
   };
 }
@@ -58,8 +58,4 @@ function budgetRecordOf(budget: Budget): BudgetRecord {
 function stateOf(state: BudgetState): BudgetRecord["state"] {
   if (state === BudgetState.CLOSED) return "closed";
   return state === BudgetState.EXPIRED ? "expired" : "open";
-}
-
-export function atLeastZero(credits: Credits): Credits {
-  return credits < 0n ? 0n : credits;
 }

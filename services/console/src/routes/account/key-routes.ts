@@ -2,14 +2,14 @@
 import { periodNameOf, type SpendPeriodName, spendPeriodOf } from "@gr/clients";
 import type { BudgetRecord, KeyRecord, Role } from "@gr/console-api";
 import { RESPONSE_FORMATS } from "@gr/identity";
-import { type Credits, formatCredits, parseCredits } from "@gr/money";
+import { type Credits, formatCredits, larger, parseCredits } from "@gr/money";
 import { ServiceError, spendLimitChange, spendLimitFields, spendLimitOf } from "@gr/proto";
 import { type SpenderUsage, SpendPeriod } from "@gr/proto/billing";
 import { type Key, KeyKind } from "@gr/proto/keys";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { requireRole } from "../../door/authorize.ts";
 import { accountOf, type Handlers, signedInOf } from "../../door/console-call.ts";
-import { atLeastZero, memberBudget, readBudgets } from "../../requests/budgets.ts";
+import { memberBudget, readBudgets } from "../../requests/budgets.ts";
 import { endOfWindow } from "../../requests/days.ts";
 import { pageLimit } from "../../requests/pages.ts";
 import { recordAudit } from "../audit.ts";
@@ -147,7 +147,7 @@ async function recordsOf(deps: ConsoleDeps, accountId: string, keys: readonly Ke
       keys.map(({ budgetId }) => budgetId),
     ),
   ]);
-  const balance = atLeastZero(credits.remainingCredits - credits.heldCredits);
+  const balance = larger(credits.remainingCredits - credits.heldCredits, 0n);
   const usageOf = new Map(usage.map((one) => [one.spender?.spenderId, one]));
   return keys.map((key) => {
     const around = { balance, now: clock.now(), budget: budgets.get(key.budgetId) ?? null };
@@ -172,7 +172,7 @@ export function keyRecordOf(
   const limit = spendLimitOf(key);
   const isManagement = key.kind === KeyKind.MANAGEMENT;
   const used = (period !== null ? usage?.windowUsedCredits : usage?.usedCredits) ?? 0n;
-  const remaining = limit === undefined ? undefined : atLeastZero(limit - used);
+  const remaining = limit === undefined ? undefined : larger(limit - used, 0n);
   const isShut = budget !== null && (budget.state !== "open" || budget.remaining === "0.0000");
   const shared = isShut ? 0n : parseCredits(budget?.remaining ?? "");
   const bounds = [
