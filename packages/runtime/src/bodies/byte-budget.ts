@@ -88,8 +88,32 @@ export class Allowance {
     this.#users -= 1;
     if (this.#users > 0) return;
     this.#budget.change(this.#owner, -this.#held);
+    noteUnused(this.#held);
     this.#held = 0;
   }
+}
+
+/** Bytes of unused bodies that are worth a collection. */
+const WORTH_COLLECTING = 32 * 1024 * 1024;
+const QUIET_MS = 2_000;
+/** V8 collects after 64 MB of new buffers. No byte of this one is written, so it takes no memory of the machine. */
+const NOTICED_BYTES = 128 * 1024 * 1024;
+
+let unusedBytes = 0;
+let quiet: NodeJS.Timeout | undefined;
+
+/**
+ * V8 collects buffers only when new ones are made, so the bodies of a burst would keep their memory after it. A pause after the
+ * burst makes one large buffer, and V8 collects the others beside the work of the process.
+ */
+function noteUnused(bytes: number): void {
+  unusedBytes += bytes;
+  if (bytes === 0 || unusedBytes < WORTH_COLLECTING) return;
+  clearTimeout(quiet);
+  quiet = setTimeout(() => {
+    unusedBytes = 0;
+    new ArrayBuffer(NOTICED_BYTES);
+  }, QUIET_MS).unref();
 }
 
 function full(): ServiceError {
