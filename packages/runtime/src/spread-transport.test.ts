@@ -147,9 +147,16 @@ test.each([
     };
     return { unary: fail, stream: fail };
   };
-  const options = { url: "http://billing", clock, connect, resolve: async () => ["http://one", "http://two"] };
+  const options = {
+    url: "http://billing",
+    clock,
+    connect,
+    resolve: async () => ["http://one", "http://two"],
+  };
   const client = createServiceClient(BillingService, "billing", new SpreadTransport(options));
-  await expect(client.getCredits({ accountId: "a" })).rejects.toMatchObject({ reason: "service_unavailable" });
+  await expect(client.getCredits({ accountId: "a" })).rejects.toMatchObject({
+    reason: "service_unavailable",
+  });
   expect(new Set(sent).size).toBe(times);
 });
 

@@ -135,7 +135,13 @@ test("a mint that ends after a round has read its row stays: its secret was retu
   const key: ApiKey = {
     ...{ id: randomUUID(), accountId, name: "a key", kind: "normal", hint: "", active: true, revision: 1n },
     ...{ spendLimit: null, period: null, expiresAt: null, createdAt: world.clock.now(), deletedAt: null },
-    ...{ responseFormat: null, allowedModels: null, allowedProviders: null, budgetId: null, savesTexts: false },
+    ...{
+      responseFormat: null,
+      allowedModels: null,
+      allowedProviders: null,
+      budgetId: null,
+      savesTexts: false,
+    },
     former: null,
   };
   await store.addKey(key, randomBytes(32));

@@ -17,9 +17,7 @@ export function CopyField({ value, ...button }: CopyFieldProps) {
       <Code className="break-anywhere" fz="sm" p="xs" data-testid="copy-field">
         {value}
       </Code>
-      <CopyButton value={value}>
-        {(state) => <Copy {...button} {...state} />}
-      </CopyButton>
+      <CopyButton value={value}>{(state) => <Copy {...button} {...state} />}</CopyButton>
     </Group>
   );
 }
