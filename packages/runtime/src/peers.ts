@@ -156,8 +156,8 @@ const repeatRefused: Interceptor = (next) => async (request) => {
 };
 
 /**
- * Reports errors of the operating system as silence of the other process. The library has the code of a defect for those that it does not
- * know, such as EHOSTUNREACH.
+ * Reports errors of the operating system as silence of the other process. The library has the code of a defect for errors outside of its
+ * list, such as EHOSTUNREACH.
  */
 const reportSilence: Interceptor = (next) => async (request) => {
   try {

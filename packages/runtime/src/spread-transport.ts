@@ -162,7 +162,7 @@ function keyOf(input: unknown): string | undefined {
   return accountId ?? spender?.accountId;
 }
 
-/** A connection that was made can end with the codes of UNREACHED, too, after its process has read the request. */
+/** An established connection can end with the codes of UNREACHED, too, after its process has read the request. */
 function wasNeverRead(error: unknown): boolean {
   if (isRefusedStream(error)) return true;
   const { cause } = error as { cause?: { code?: unknown; syscall?: unknown } };
