@@ -124,10 +124,7 @@ test("measure, time, group and filters are in the address and in the request", a
   const wanted = { bucket: "day", group_by: "key", model: IMAGE.id };
   await waitFor(() => expect(searchOf(screen.getByRole("link", { name: "CSV" }))).toMatchObject(wanted));
   expect(window.location.search).toContain("range=7d");
-  const asked = () =>
-    router
-      .callsOf(`GET /console/api/accounts/${ACCOUNT}/activity`)
-      .map(({ query }) => Object.fromEntries(query));
+  const asked = () => router.callsOf(`GET ${ACTIVITY}`).map(({ query }) => Object.fromEntries(query));
   await waitFor(() => expect(asked()).toContainEqual(expect.objectContaining(wanted)));
 });
 
