@@ -11,7 +11,7 @@ const MANTINE = dirname(createRequire(import.meta.url).resolve("@mantine/core/st
 
 /** Pages above the limit, whose forms check rules or have many kinds of fields. The list only becomes shorter. */
 const LARGER = [
-  ...["account/alerts", "account/team", "keys/keys", "logs/logs", "models/model", "models/models"],
+  ...["account/alerts", "account/team", "keys/keys", "logs/logs", "models/models"],
   ...["money/credits", "operator/operated-account", "playground/playground", "sign-in/person", "usage/usage"],
 ];
 const LARGER_MOST = 330_000;

@@ -12,10 +12,12 @@ export const CODE_GROUPS = [
   { name: APPLICATION, test: /\/src\/main\.tsx$/, priority: 4 },
   { name: "forms", test: /\/src\/pages\/sign-in\/sign-in\.tsx$/, priority: 3 },
   { name: "account", test: /\/src\/(?:layout\/account-frame|pages\/account\/home)\.tsx$/, priority: 2 },
+  // Home of a new account shows code.
+  { name: "samples", test: /\/src\/parts\/forms\/samples\.tsx$/, priority: 1 },
   {
     ...{
       name: "parts",
-      priority: 1,
+      priority: 0,
       minShareCount: 2,
       entriesAware: true,
       entriesAwareMergeThreshold: SMALL,
