@@ -7,8 +7,8 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { call } from "../../api/console-client.ts";
 import type { ModelRecord } from "../../api/public-api.ts";
+import { FirstRequest } from "../../parts/first-request.tsx";
 import { CopyField } from "../../parts/forms/copy-text.tsx";
-import { FirstRequest } from "../../parts/forms/samples.tsx";
 import { offerFile } from "../../parts/media/save-media.ts";
 import { useAccount } from "../../session.ts";
 

@@ -6,10 +6,10 @@ import type { ReactNode } from "react";
 import { call } from "../../api/console-client.ts";
 import { Money, Time } from "../../parts/figures/figures.tsx";
 import { useAct } from "../../parts/forms/act.ts";
-import { useFilter } from "../../parts/lists/filters.tsx";
 import { Empty } from "../../parts/lists/page-states.tsx";
 import { PagedRows } from "../../parts/lists/paged-rows.tsx";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
+import { useFilter } from "../../parts/lists/use-filter.ts";
 import { useAccount, useSession } from "../../session.ts";
 
 const WORDS = { pending: "Pending", completed: "Completed", failed: "Failed", refunded: "Refunded" } as const;
