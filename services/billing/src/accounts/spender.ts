@@ -23,7 +23,7 @@ export interface Spender {
 
 export interface SpenderUsage {
   readonly spender: Spender;
-  /** Of its whole life. */
+  /** Credits that were charged since its creation. */
   readonly used: Credits;
   readonly requests: bigint;
   /** In the current window; of a lifetime, since the period was set. */
