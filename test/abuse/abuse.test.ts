@@ -114,9 +114,12 @@ async function findDear(caller: Caller, target: Target, trials: readonly Trial[]
       }
     });
   const attacked = ({ attack }: Trial) => attack;
+  const together = await send(attacked, trials);
+  // No limit is lower, so cheap attacks need no harmless requests beside them.
+  if (together <= FACTOR * FLOOR_MS) return [];
   const harmless = await leastOf(() => send((trial) => trial.harmless, trials));
   const most = Math.round(FACTOR * (harmless / trials.length + FLOOR_MS));
-  if ((await send(attacked, trials)) <= most) return [];
+  if (together <= most) return [];
   const dear: string[] = [];
   for (const trial of trials) {
     const cost = await leastOf(() => send(attacked, [trial]));

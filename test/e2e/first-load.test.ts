@@ -10,7 +10,7 @@ const REFERENCE_MOST = 1_200_000;
 
 let router: Router;
 beforeAll(async () => {
-  router = await startRouter("all-in-one", { sharedPostgres: true });
+  router = await startRouter("all-in-one", { inProcess: true });
 });
 afterAll(() => router?.dispose());
 

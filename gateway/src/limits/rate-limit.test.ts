@@ -1,9 +1,10 @@
 // Guarantees of every rate limiter, in one process and through a real Redis alike, against a tiny pure model.
 
-import { connectRedis, createLogger, type Redis } from "@gr/runtime";
+import { connectRedis, createLogger } from "@gr/runtime";
 import { ManualClock, testRedis } from "@gr/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
+import { advanceRedis } from "../test/redis-time.ts";
 import {
   type CountedRequest,
   type Decision,
@@ -77,14 +78,6 @@ async function redisBench(): Promise<Bench> {
     slackUs: SLACK_US,
     close: () => redis.disconnect(),
   };
-}
-
-/** Moves every entry into the past, which is equivalent to the passing of time. */
-async function advanceRedis(redis: Redis, seconds: number): Promise<void> {
-  for (const key of await redis.keys("*")) {
-    const fullAt = Number(await redis.get(key)) - seconds * 1_000_000;
-    await redis.set(key, String(fullAt), "KEEPTTL");
-  }
 }
 
 async function spendMany(bench: Bench, count: number, subject: string, limit: RateRule): Promise<boolean[]> {
