@@ -1,6 +1,6 @@
-// Milliseconds of credits, of the usage of a list of keys, and of a page of the ledger, in a book of many keys: of accounts that memory
-// lacks, and again of the same accounts.
-// node services/billing/bench/many-keys.ts [keys] [steps]
+// Times of three reads in a book of many keys: credits, usage of the keys of an account, and a page of the ledger. Each is read from
+// accounts that memory lacks, and from the same accounts again.
+// node services/billing/bench/many-keys.ts [keys] [steps].
 import { randomUUID } from "node:crypto";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";

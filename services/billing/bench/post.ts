@@ -1,6 +1,6 @@
-// What the money of one request costs: place+capture pairs through the whole path (batching client, in-process RPC,
-// module, durable PostgreSQL), for many accounts and for one hot one, at rising concurrency, without and with claims.
-// node services/billing/bench/post.ts [seconds per line] [plain: only without claims | snapshot: beside one that is a minute old]
+// Cost of the money of one request: place+capture pairs through the batching client, in-process RPC, the module and durable PostgreSQL,
+// for many accounts and for one hot one. Lines have a rising concurrency, without and with claims.
+// node services/billing/bench/post.ts [seconds per line] [plain: only without claims | snapshot: beside one that is a minute old].
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
 // Seconds of a proof of the ledger before and after its months are sealed, for 12 and for 24 sealed months. It also prints bytes.
-// node services/billing/bench/seals.ts [steps of all accounts in a closed month] [steps in the open month] [sealed months …]
+// node services/billing/bench/seals.ts [steps of all accounts in a closed month] [steps in the open month] [sealed months …].
 // With steps of the open month it measures the proof behind the seals only.
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
