@@ -16,12 +16,11 @@ import { type Clock, implement, pageOf, type RpcService } from "@gr/runtime";
 import { instant, invalid, limit, text, uuid } from "../rpc/field-rules.ts";
 import { holdStateOf, messageOfHoldState } from "../rpc/message-names.ts";
 import { reaching } from "../writer/ledger-error.ts";
+import type { TextBars, TextFilter } from "./text-list-store.ts";
 import {
   type Days,
   type LoggedText,
   MOST_DAYS,
-  type TextBars,
-  type TextFilter,
   type TextLine,
   type TextLogStore,
   type TextUsage,
