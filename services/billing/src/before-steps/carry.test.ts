@@ -123,6 +123,10 @@ async function startChain(url: string, clock: ManualClock) {
   return { chain, stop };
 }
 
+function dateOf(unixMs: number | null): Date | null {
+  return unixMs === null ? null : new Date(unixMs);
+}
+
 async function expectSameBooks(
   world: ContinuedHistory,
   { pool }: EarlierDatabase,
@@ -135,12 +139,12 @@ async function expectSameBooks(
       hasMore: _,
       ...credits
     } = await chain.accounts.readCredits(accountId, { limit: MOST, after: undefined });
-    const keys = usage.map(
-      ({ spender: { accountId: _account, parentId: _parent, ...spender }, ...rest }) => ({
-        ...spender,
-        ...rest,
-      }),
-    );
+    const keys = usage.map(({ accountId: _account, definition, ...use }) => {
+      const { parentId: _parent, level: _level, limit: cap, ...key } = definition;
+      const times = { expiresAt: dateOf(key.expiresAt), createdAt: dateOf(key.createdAt) };
+      const used = { ...use, requests: BigInt(use.requests), windowStart: dateOf(use.windowStart) };
+      return { ...key, ...times, cap, ...used };
+    });
     const { holds } = await chain.holds.list({ accountId, state: undefined, limit: MOST, after: undefined });
     const { entries } = await chain.reports.listEntries({
       ...{ accountId, kind: undefined, from: undefined, until: undefined, after: undefined, limit: MOST },
@@ -197,9 +201,9 @@ async function repeatAdjustments(
   for (const { world } of worlds) {
     for (const { id, accountId, credits } of world.adjustments) {
       const before = await chain.accounts.readCredits(accountId);
-      await chain.adjustments.put({ id, accountId, credits, reason: "test" });
+      await chain.accounts.putAdjustment({ id, accountId, credits, reason: "test" });
       expect(await chain.accounts.readCredits(accountId)).toEqual(before);
-      const other = chain.adjustments.put({ id, accountId, credits: credits + 1n, reason: "test" });
+      const other = chain.accounts.putAdjustment({ id, accountId, credits: credits + 1n, reason: "test" });
       await expect(other).rejects.toMatchObject({ reason: "invalid_value", param: "adjustment_id" });
     }
   }

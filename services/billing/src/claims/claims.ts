@@ -1,23 +1,5 @@
-// Claims own the shape of the services on Idempotency-Keys and kept answers, and of the dry runs of a place.
-import type { Outcome } from "@gr/ledger";
+// Claims own the shape of the services on kept answers of Idempotency-Keys.
 import type { Credits, PicoUsd } from "@gr/money";
-import type { Claim } from "../writer/operation.ts";
-
-/** Account and key that would pay. */
-export interface Payer {
-  readonly accountId: string;
-  readonly spenderId: string;
-  /** Person of a web token. */
-  readonly personId?: string | undefined;
-}
-
-/** Payer of a place with an Idempotency-Key. */
-export interface ClaimingSpender extends Payer {
-  readonly claim: Claim;
-}
-
-/** @param claimKey key of the claim of the later place, if any. @param credits size of the hold; 0 = the smallest */
-export type CheckSpender = (payer: Payer, claimKey: Buffer | undefined, credits: Credits) => Promise<Outcome>;
 
 export interface Answer {
   readonly contentType: string;

@@ -1,8 +1,16 @@
-// A hold as it is listed: credits reserved for one request, resolved once.
+// Hold owns the shape of the services on holds: credits reserved for one request, resolved once.
+import type { HoldOperation, HoldState, HoldTag, Keep, Lease as LeaseOperation, Outcome } from "@gr/ledger";
 import type { Credits, PicoUsd } from "@gr/money";
-import type { HoldTag } from "../writer/operation.ts";
 
-export type HoldState = "open" | "captured" | "released";
+export type { HoldState } from "@gr/ledger";
+
+/** The account is empty if the caller does not name it; that of a place never is. */
+export type PostedOperation = Exclude<HoldOperation, Keep | LeaseOperation>;
+
+export interface OperationWriter {
+  /** @returns an answer for each operation, in order */
+  post(operations: readonly PostedOperation[], signal?: AbortSignal): Promise<Outcome[]>;
+}
 
 export interface Hold extends HoldTag {
   readonly id: string;

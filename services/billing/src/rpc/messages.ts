@@ -10,11 +10,10 @@ import {
   type SpenderUsageSchema,
   type VerifyLedgerResponseSchema,
 } from "@gr/proto/billing";
-import type { CreditSummary } from "../accounts/accounts.ts";
-import type { SpenderUsage } from "../accounts/spender.ts";
+import type { CreditSummary, SpenderUsage } from "../accounts/accounts.ts";
 import type { Hold } from "../holds/hold.ts";
 import type { LedgerReport } from "../verify/ledger-report.ts";
-import { messageOfHoldState, messageOfLevel, messageOfPeriod } from "./message-names.ts";
+import { HOLD_STATES, LEVELS, PERIODS } from "./message-names.ts";
 
 const CODES = new Map<string, OutcomeCode>(
   Object.entries(OutcomeCode).flatMap(([name, code]) =>
@@ -37,7 +36,7 @@ export function outcomeMessage({
     code,
     inFlight,
     availableCredits: available,
-    ...(budget === undefined ? {} : { period: messageOfPeriod(budget.period), ...limitOf(budget) }),
+    ...(budget === undefined ? {} : { period: PERIODS[budget.period], ...limitOf(budget) }),
     resetsAt: BigInt(resetsAt),
     expiresAt: BigInt(expiresAt),
     suspended,
@@ -46,7 +45,7 @@ export function outcomeMessage({
 
 /** The amount of a budget above the key is not for the owner of the key. */
 function limitOf({ isLowest, limit, level }: RefusingBudget) {
-  return isLowest ? { capCredits: limit ?? 0n } : { budgetLevel: messageOfLevel(level) };
+  return isLowest ? { capCredits: limit ?? 0n } : { budgetLevel: LEVELS[level] };
 }
 
 export function creditsMessage(summary: CreditSummary): MessageInitShape<typeof GetCreditsResponseSchema> {
@@ -61,24 +60,21 @@ export function creditsMessage(summary: CreditSummary): MessageInitShape<typeof 
 }
 
 export function usageMessage(usage: SpenderUsage): MessageInitShape<typeof SpenderUsageSchema> {
-  const { spender, windowStart } = usage;
+  const { accountId, definition, windowStart } = usage;
+  const { id: spenderId, parentId, name, limit, period, expiresAt, active, createdAt, revision } = definition;
   return {
     spender: {
-      spenderId: spender.id,
-      accountId: spender.accountId,
-      name: spender.name,
-      ...(spender.cap === null ? {} : { capCredits: spender.cap }),
-      period: messageOfPeriod(spender.period),
-      ...(spender.expiresAt === null ? {} : { expiresAt: unixMs(spender.expiresAt) }),
-      active: spender.active,
-      createdAt: unixMs(spender.createdAt),
-      revision: spender.revision,
-      parentId: spender.parentId ?? "",
+      ...{ spenderId, accountId, name, active, revision },
+      parentId: parentId ?? "",
+      ...(limit === null ? {} : { capCredits: limit }),
+      period: PERIODS[period],
+      ...(expiresAt === null ? {} : { expiresAt: BigInt(expiresAt) }),
+      createdAt: BigInt(createdAt),
     },
     usedCredits: usage.used,
-    requests: usage.requests,
+    requests: BigInt(usage.requests),
     windowUsedCredits: usage.windowUsed,
-    ...(windowStart === null ? {} : { windowStart: unixMs(windowStart) }),
+    ...(windowStart === null ? {} : { windowStart: BigInt(windowStart) }),
   };
 }
 
@@ -88,7 +84,7 @@ export function holdMessage(hold: Hold): MessageInitShape<typeof HoldSchema> {
     accountId: hold.accountId,
     spenderId: hold.spenderId,
     credits: hold.credits,
-    state: messageOfHoldState(hold.state),
+    state: HOLD_STATES[hold.state],
     chargedCredits: hold.charge,
     costPicoUsd: hold.cost,
     service: hold.service,

@@ -14,7 +14,7 @@ import {
 } from "../test/chain/chain-rig.ts";
 import { openHoldRows, usageRequests } from "../test/chain/follower-store.ts";
 import { moveShard, secondPhases } from "../test/chain/shards-store.ts";
-import { groupByShard, shardsOf } from "./shard-store.ts";
+import { BUCKETS, groupByShard, shardsOf } from "./shard-store.ts";
 
 const SHARDS = 8;
 
@@ -99,9 +99,8 @@ test("sums have each step once while every shard moves to another server and bac
 
 test("each bucket is in one group", async () => {
   const shards = await shardsOf(rig.pool);
-  const buckets = Array.from({ length: 256 }, (_, bucket) => bucket);
-  const groups = groupByShard(shards, buckets, (bucket) => bucket);
+  const groups = groupByShard(shards, BUCKETS, (bucket) => bucket);
   expect(groups).toHaveLength(shards.isDistributed ? SHARDS : 1);
-  expect(groups.flat().toSorted((one, other) => one - other)).toEqual(buckets);
+  expect(groups.flat().toSorted((one, other) => one - other)).toEqual(BUCKETS);
   expect(groupByShard(shards, [], (bucket: number) => bucket)).toEqual([]);
 });
