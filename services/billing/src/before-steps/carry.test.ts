@@ -5,6 +5,7 @@ import { ManualClock } from "@gr/testing";
 import { byDepth } from "@gr/testing/depth";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
+import type { Hold } from "../holds/hold.ts";
 import { createStepLedger, type StepLedger } from "../step-ledger/step-ledger.ts";
 import { ContinuedHistory, chainSide, earlierSide } from "../test/earlier/continued-history.ts";
 import { earlierBooks, earlierCosts, earlierProviders } from "../test/earlier/earlier-books-store.ts";
@@ -123,6 +124,13 @@ async function startChain(url: string, clock: ManualClock) {
   return { chain, stop };
 }
 
+/** The columns that the version before reads. */
+function holdRowOf({ id, spenderId, credits, state, charge, cost, attempt, tag, ...times }: Hold) {
+  const { placedAt, deadlineAt } = times;
+  const own = { id, spenderId, credits, state, charge, cost, attempt, ...tag };
+  return { ...own, placedAt: new Date(placedAt), deadlineAt: new Date(deadlineAt) };
+}
+
 function dateOf(unixMs: number | null): Date | null {
   return unixMs === null ? null : new Date(unixMs);
 }
@@ -170,7 +178,7 @@ async function expectSameBooks(
       credits,
       keys,
       // The list has the ended holds of before first.
-      holds: holds.map(({ accountId: _account, kept: _kept, ...hold }) => hold).toSorted(byAge),
+      holds: holds.map(holdRowOf).toSorted(byAge),
       entries: entries.map(({ id: _id, ...entry }) => entry),
       usage: sums,
       lastUsed: [...lastUsed]

@@ -6,7 +6,7 @@ export interface Answer {
   readonly body: Uint8Array;
 }
 
-/** An answer and what its hold is to be captured with. */
+/** An answer, and the amounts of the capture of its hold. */
 export interface AnswerToKeep extends Answer {
   /** Undefined: the caller does not name the account. */
   readonly accountId: string | undefined;

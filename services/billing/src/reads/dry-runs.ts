@@ -4,7 +4,7 @@ import { type Claim, checkSpender, judgeClaim, type Outcome, type Place } from "
 import type { Clock } from "@gr/runtime";
 import type { AccountReader, Answered } from "./account-reader.ts";
 
-/** A place that is not made. */
+/** A place without a step. */
 type AskedPlace = Pick<Place, "accountId" | "budgetId" | "memberId">;
 
 export type AskedClaim = AskedPlace & { readonly claim: Claim };

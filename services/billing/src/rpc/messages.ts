@@ -79,23 +79,15 @@ export function usageMessage(usage: SpenderUsage): MessageInitShape<typeof Spend
 }
 
 export function holdMessage(hold: Hold): MessageInitShape<typeof HoldSchema> {
+  const { id: holdId, accountId, spenderId, credits, attempt, tag, state, kept } = hold;
   return {
-    holdId: hold.id,
-    accountId: hold.accountId,
-    spenderId: hold.spenderId,
-    credits: hold.credits,
-    state: HOLD_STATES[hold.state],
+    ...{ holdId, accountId, spenderId, credits, attempt, ...tag },
+    state: HOLD_STATES[state],
     chargedCredits: hold.charge,
     costPicoUsd: hold.cost,
-    service: hold.service,
-    provider: hold.provider,
-    upstreamModel: hold.upstreamModel,
-    attempt: hold.attempt,
-    model: hold.model,
-    priceVersion: hold.priceVersion,
-    placedAt: unixMs(hold.placedAt),
-    deadlineAt: unixMs(hold.deadlineAt),
-    ...(hold.kept === undefined ? {} : { kept: { credits: hold.kept.credits, costPicoUsd: hold.kept.cost } }),
+    placedAt: BigInt(hold.placedAt),
+    deadlineAt: BigInt(hold.deadlineAt),
+    ...(kept === undefined ? {} : { kept: { credits: kept.charge, costPicoUsd: kept.cost } }),
   };
 }
 
@@ -109,8 +101,4 @@ export function reportMessage(report: LedgerReport): MessageInitShape<typeof Ver
     chargedCostPicoUsd: report.chargedCost,
     lostCostPicoUsd: report.lostCost,
   };
-}
-
-function unixMs(date: Date): bigint {
-  return BigInt(date.getTime());
 }

@@ -1,5 +1,5 @@
-// Text-list store owns lists and sums of the log of text requests. A list reads lines, and then the holds of these lines: lines are on
-// one server, while Citus can distribute the steps of holds, and a join would send the whole log of the account to a worker.
+// Text-list store owns lists and sums of the log of text requests. A list reads lines, and then the holds of these lines.
+// Lines are on one server, and Citus can distribute the steps of holds: a join would send the log of the account to a worker.
 import type { Credits, PicoUsd } from "@gr/money";
 import { inTransaction, type Pool, type PoolClient } from "@gr/runtime";
 import { EARLIER_HOLDS_OF_TEXTS, placedAtOf } from "../before-steps/earlier-hold-store.ts";

@@ -3,7 +3,7 @@
 import type { Credits, PicoUsd } from "@gr/money";
 import type { Pool } from "@gr/runtime";
 import { noAccount } from "../accounts/accounts.ts";
-import { addTextActivity } from "../activity/roll-up-store.ts";
+import { addTextActivity, TEXT_SERVICE } from "../activity/roll-up-store.ts";
 import { bucketOf } from "../chain/bucket.ts";
 import type { HoldState } from "../holds/hold.ts";
 import type { AccountReader } from "../reads/account-reader.ts";
@@ -88,9 +88,6 @@ export interface TextLogStore {
 const SLICE = 5_000;
 /** Milliseconds between the clocks of the processes that begin a request and place its hold, at most: a look-up reads these months. */
 const CLOCKS_APART_MS = 86_400_000;
-/** Service of the holds that are text requests. */
-const TEXT_SERVICE = "text-proxy";
-
 const STORED = `id, account_id, spender_id, model, api, stream, began_at, took_ms, first_byte_ms, finish_reason, user_tag, usage,
     attempts, error_reason, error_message`;
 
@@ -146,9 +143,11 @@ export function createTextLogStore(pool: Pool, accounts: AccountReader): TextLog
     },
     find: async (accountId, id) => {
       const [hold] = await readHolds(accounts, [{ accountId, holdId: id }]);
-      if (hold?.service !== TEXT_SERVICE) return undefined;
-      const { spenderId, model, state, placedAt, charge, cost, priceVersion, provider } = hold;
-      const span = [-CLOCKS_APART_MS, CLOCKS_APART_MS].map((ms) => new Date(placedAt.getTime() + ms));
+      if (hold?.tag.service !== TEXT_SERVICE) return undefined;
+      const { spenderId, state, charge, cost, tag } = hold;
+      const { model, priceVersion, provider } = tag;
+      const placedAt = new Date(hold.placedAt);
+      const span = [-CLOCKS_APART_MS, CLOCKS_APART_MS].map((ms) => new Date(hold.placedAt + ms));
       const { rows } = await pool.query<LineRow>(FIND_LINE, [id, accountId, ...span]);
       const line = rows[0] && lineOf(rows[0]);
       return { id, accountId, spenderId, model, state, placedAt, charge, cost, priceVersion, provider, line };
