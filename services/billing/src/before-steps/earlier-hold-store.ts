@@ -48,8 +48,8 @@ const PLACE = `SELECT h.account_id AS "accountId", ${PLACED_AT} AS at, h.placed_
   WHERE h.id = $1 AND h.state <> 'open'`;
 
 /** Columns as in the statement of the text log that reads steps. */
-export const EARLIER_HOLDS_OF_TEXTS = `SELECT h.id, h.price_version, ${PLACED_AT} AS placed_at, h.charge, h.cost, h.provider, h.state
-  FROM hold h WHERE h.account_id = $1 AND h.id = ANY ($2::uuid[]) AND h.state <> 'open'`;
+export const EARLIER_HOLDS_OF_TEXTS = `SELECT h.id, h.state, coalesce(h.charge, 0) AS charge, coalesce(h.cost, 0) AS cost,
+    h.price_version AS "priceVersion", h.provider, ${PLACED_AT} AS "placedAt" FROM hold h WHERE h.account_id = $1 AND h.id = ANY ($2::uuid[]) AND h.state <> 'open'`;
 
 interface HoldRow {
   readonly id: Id;

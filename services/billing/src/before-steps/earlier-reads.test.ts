@@ -180,7 +180,7 @@ test("the text log has requests of both sides, with the state and the charge of 
   ]);
   const found = await Promise.all(holdIds.map((id) => texts.find(accountId, id)));
   expect(found.map((text) => text?.state)).toEqual(["captured", "captured", "released", "open"]);
-  expect(found[0]?.placedAt).toEqual(found[0]?.line?.beganAt);
+  expect(found[0]?.placedAt).toBe(found[0]?.line?.beganAt.getTime());
 });
 
 test("an answer of before is read for a day after its claim, and then deleted", async () => {

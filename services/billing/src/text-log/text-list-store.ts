@@ -1,13 +1,13 @@
 // Text-list store owns lists and sums of the log of text requests. A list reads lines, and then the holds of these lines.
 // Lines are on one server, and Citus can distribute the steps of holds: a join would send the log of the account to a worker.
-import type { Credits, PicoUsd } from "@gr/money";
+import type { Credits } from "@gr/money";
 import { inTransaction, type Pool, type PoolClient } from "@gr/runtime";
 import { EARLIER_HOLDS_OF_TEXTS, placedAtOf } from "../before-steps/earlier-hold-store.ts";
 import { bucketOf } from "../chain/bucket.ts";
 import { PLAN_BY_KEY } from "../chain/step-store.ts";
 import type { HoldState } from "../holds/hold.ts";
 import { invalid } from "../rpc/field-rules.ts";
-import type { TextAttempt, TextLine, TextUsage } from "./text-log-store.ts";
+import type { LoggedText, TextLine } from "./text-log-store.ts";
 
 export interface TextFilter {
   readonly accountId: string;
@@ -45,41 +45,15 @@ export interface TextSums {
   readonly latencies: readonly { readonly step: number; readonly requests: bigint }[];
 }
 
-export interface LineRow {
-  readonly id: string;
-  readonly account_id: string;
-  readonly spender_id: string;
-  readonly model: string;
-  readonly api: TextLine["api"];
-  readonly stream: boolean;
-  readonly began_at: Date;
-  readonly took_ms: number;
-  readonly first_byte_ms: number | null;
-  readonly finish_reason: string;
-  readonly user_tag: string;
-  readonly usage: TextUsage | null;
-  readonly attempts: readonly TextAttempt[];
-  readonly error_reason: string;
-  readonly error_message: string;
-}
+/** Of a hold. */
+type HoldRow = Pick<LoggedText, "id" | "state" | "charge" | "cost" | "priceVersion" | "provider"> & {
+  readonly placedAt: bigint;
+};
 
-interface HoldRow {
-  readonly id: string;
-  readonly state: HoldState;
-  readonly placed_at: bigint;
-  readonly charge: Credits | null;
-  readonly cost: PicoUsd | null;
-  readonly price_version: string;
-  readonly provider: string;
-}
-
-export interface FoundText {
-  readonly line: LineRow;
-  readonly hold: HoldRow;
-}
-
-export const LINE = `t.id, t.account_id, t.spender_id, t.model, t.api, t.stream, t.began_at, t.took_ms, t.first_byte_ms, t.finish_reason,
-  t.user_tag, t.usage, t.attempts, t.error_reason, t.error_message`;
+/** Members of a line. */
+export const LINE = `t.id, t.account_id AS "accountId", t.spender_id AS "spenderId", t.model, t.api, t.stream, t.began_at AS "beganAt",
+  t.took_ms AS "tookMs", t.first_byte_ms AS "firstByteMs", t.finish_reason AS "finishReason", t.user_tag AS "userTag", t.usage, t.attempts,
+  t.error_reason AS "errorReason", t.error_message AS "errorMessage"`;
 
 /** Of the aliases \`p\`, a place, and \`e\`, its end. */
 const STATE = "CASE WHEN e.kind IS NULL THEN 'open' WHEN e.kind = 5 THEN 'captured' ELSE 'released' END";
@@ -88,8 +62,8 @@ const STATE = "CASE WHEN e.kind IS NULL THEN 'open' WHEN e.kind = 5 THEN 'captur
  * Holds are found by their ids: without statistics the planner would read all steps of the account. The end of a hold is near its place, and its
  * attempts are between both, so each search follows the account from there.
  */
-export const HOLDS = `SELECT p.id, p.price_version, ${placedAtOf("p")} AS placed_at, e.charge, e.cost, coalesce(n.provider, p.provider) AS provider,
-    ${STATE} AS state
+export const HOLDS = `SELECT p.id, ${STATE} AS state, coalesce(e.charge, 0) AS charge, coalesce(e.cost, 0) AS cost, p.price_version AS "priceVersion",
+    coalesce(n.provider, p.provider) AS provider, ${placedAtOf("p")} AS "placedAt"
   FROM (SELECT * FROM step WHERE bucket = $1 AND id = ANY ($3::uuid[]) AND kind = 2 OFFSET 0) p
   LEFT JOIN LATERAL (
     SELECT e.seq, e.kind, e.attempt, e.charge, e.cost FROM step e
@@ -116,15 +90,15 @@ export async function readTexts(
   filter: TextFilter,
   order: Order,
   mostLines = MOST_LINES,
-): Promise<FoundText[]> {
+): Promise<LoggedText[]> {
   return await inTransaction(pool, async (client) => {
     await client.query(PLAN_BY_KEY);
-    const found: FoundText[] = [];
+    const found: LoggedText[] = [];
     let { before } = filter;
     let read = 0;
     for (let slice = filter.limit + 1; ; slice = Math.min(4 * slice, SLICE)) {
       const { text, values } = linesQuery({ ...filter, before, limit: slice }, order);
-      const { rows: lines } = await client.query<LineRow>(text, values);
+      const { rows: lines } = await client.query<TextLine>(text, values);
       found.push(...(await withHolds(client, filter, lines)));
       const last = lines.at(-1);
       if (found.length > filter.limit || lines.length < slice || last === undefined)
@@ -132,7 +106,7 @@ export async function readTexts(
       read += lines.length;
       if (read >= mostLines)
         throw invalid("began_before", `${read} requests have no match; name a time near the wanted ones`);
-      before = { id: last.id, beganAt: last.began_at };
+      before = last;
     }
   });
 }
@@ -141,8 +115,8 @@ export async function readTexts(
 async function withHolds(
   client: PoolClient,
   { accountId, state }: TextFilter,
-  lines: readonly LineRow[],
-): Promise<FoundText[]> {
+  lines: readonly TextLine[],
+): Promise<LoggedText[]> {
   if (lines.length === 0) return [];
   const holds = new Map<string, HoldRow>();
   const add = async (text: string, values: unknown[]) => {
@@ -154,7 +128,9 @@ async function withHolds(
   if (unknown.length > 0) await add(EARLIER_HOLDS_OF_TEXTS, [accountId, unknown]);
   return lines.flatMap((line) => {
     const hold = holds.get(line.id);
-    return hold === undefined || (state !== undefined && hold.state !== state) ? [] : [{ line, hold }];
+    if (hold === undefined || (state !== undefined && hold.state !== state)) return [];
+    const { spenderId, model } = line;
+    return [{ ...hold, accountId, spenderId, model, placedAt: Number(hold.placedAt), line }];
   });
 }
 
@@ -227,12 +203,14 @@ export function linesQuery(filter: TextFilter, order: Order): Query {
     // The begin alone excludes partitions.
     terms.push(`t.began_at ${side}= ${beganAt} AND (t.began_at, t.id) ${side} (${beganAt}, ${id})`);
   }
-  const page = `ORDER BY t.began_at ${order}, t.id ${order} LIMIT $${values.push(limit)}`;
+  const most = `LIMIT $${values.push(limit)}`;
+  const page = `ORDER BY t.began_at ${order}, t.id ${order} ${most}`;
   const own = `SELECT ${LINE} FROM text_line t WHERE ${terms.join(" AND ")}`;
   if (spenderIds === undefined) return { text: `${own} ${page}`, values };
   // A page of each spender, each from the index of its spender, and the first lines of all.
   const spenders = `unnest($${values.push(spenderIds)}::uuid[]) AS k (id)`;
-  const text = `SELECT t.* FROM ${spenders}, LATERAL (${own} AND t.spender_id = k.id ${page}) t ${page}`;
+  const text = `SELECT t.* FROM ${spenders}, LATERAL (${own} AND t.spender_id = k.id ${page}) t
+    ORDER BY t."beganAt" ${order}, t.id ${order} ${most}`;
   return { text, values };
 }
 

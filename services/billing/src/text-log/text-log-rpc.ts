@@ -203,7 +203,7 @@ function messageOf(logged: LoggedText): MessageInitShape<typeof TextSchema> {
   return {
     ...{ requestId: id, spenderId, model, priceVersion, provider },
     state: HOLD_STATES[state],
-    placedAt: BigInt(placedAt.getTime()),
+    placedAt: BigInt(placedAt),
     chargedCredits: charge,
     costPicoUsd: cost,
     ...(line === undefined ? {} : { line: lineMessage(line) }),

@@ -10,9 +10,7 @@ import type { AccountReader } from "../reads/account-reader.ts";
 import { readHolds } from "../reads/hold-reads.ts";
 import { literal, quoted, quotedJson } from "./array-literal.ts";
 import {
-  type FoundText,
   LINE,
-  type LineRow,
   readTexts,
   sumTexts,
   type TextBars,
@@ -56,7 +54,8 @@ export interface LoggedText {
   readonly spenderId: string;
   readonly model: string;
   readonly state: HoldState;
-  readonly placedAt: Date;
+  /** Unix milliseconds. */
+  readonly placedAt: number;
   readonly charge: Credits;
   readonly cost: PicoUsd;
   readonly priceVersion: string;
@@ -135,22 +134,18 @@ export function createTextLogStore(pool: Pool, accounts: AccountReader): TextLog
     write: async (lines, byDefault) => {
       await pool.query({ name: "write_texts", text: WRITE, values: [byDefault, ...columnsOf(lines)] });
     },
-    list: async (filter) => (await readTexts(pool, filter, "DESC")).map(textOf),
+    list: async (filter) => await readTexts(pool, filter, "DESC"),
     sum: async (filter, bars) => {
       if (bars !== undefined) return await sumTexts(pool, filter, bars);
       const [oldest] = await readTexts(pool, { ...filter, limit: 0 }, "ASC");
-      return { oldestAt: oldest?.line.began_at, sums: [], latencies: [] };
+      return { oldestAt: oldest?.line?.beganAt, sums: [], latencies: [] };
     },
     find: async (accountId, id) => {
       const [hold] = await readHolds(accounts, [{ accountId, holdId: id }]);
       if (hold?.tag.service !== TEXT_SERVICE) return undefined;
-      const { spenderId, state, charge, cost, tag } = hold;
-      const { model, priceVersion, provider } = tag;
-      const placedAt = new Date(hold.placedAt);
       const span = [-CLOCKS_APART_MS, CLOCKS_APART_MS].map((ms) => new Date(hold.placedAt + ms));
-      const { rows } = await pool.query<LineRow>(FIND_LINE, [id, accountId, ...span]);
-      const line = rows[0] && lineOf(rows[0]);
-      return { id, accountId, spenderId, model, state, placedAt, charge, cost, priceVersion, provider, line };
+      const { rows } = await pool.query<TextLine>(FIND_LINE, [id, accountId, ...span]);
+      return { ...hold.tag, ...hold, line: rows[0] };
     },
     removeOld: async (byDefault, now, stopping) => {
       await dropMonths(pool, byDefault, now);
@@ -195,36 +190,4 @@ function columnsOf(lines: readonly TextLine[]): string[] {
     column(({ errorReason }) => quoted(errorReason)),
     column(({ errorMessage }) => quoted(errorMessage)),
   ];
-}
-
-function textOf({ line, hold }: FoundText): LoggedText {
-  const { id, account_id: accountId, spender_id: spenderId, model } = line;
-  const { state, provider, charge, cost, price_version: priceVersion, placed_at: placedAt } = hold;
-  return {
-    ...{ id, accountId, spenderId, model, state, provider, priceVersion },
-    placedAt: new Date(Number(placedAt)),
-    charge: charge ?? 0n,
-    cost: cost ?? 0n,
-    line: lineOf(line),
-  };
-}
-
-function lineOf(row: LineRow): TextLine {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    spenderId: row.spender_id,
-    model: row.model,
-    api: row.api,
-    stream: row.stream,
-    beganAt: row.began_at,
-    tookMs: row.took_ms,
-    firstByteMs: row.first_byte_ms,
-    finishReason: row.finish_reason,
-    userTag: row.user_tag,
-    usage: row.usage,
-    attempts: row.attempts,
-    errorReason: row.error_reason,
-    errorMessage: row.error_message,
-  };
 }

@@ -196,9 +196,7 @@ test("a page of a state reads on until it is full, and refuses to read without a
   expect(await page({ after: failed[1] })).toEqual([failed.slice(2), false]);
   const filter: TextFilter = { ...NO_FILTER, accountId, state: "released", limit: 1 };
   await expect(readTexts(ledger.db, filter, "DESC", 10)).rejects.toMatchObject({ param: "began_before" });
-  expect((await readTexts(ledger.db, filter, "DESC", 11)).map(({ line }) => line.id)).toEqual(
-    failed.slice(0, 2),
-  );
+  expect((await readTexts(ledger.db, filter, "DESC", 11)).map(({ id }) => id)).toEqual(failed.slice(0, 2));
 });
 
 test("pages are of a provider, by the last attempt, and of several spenders in one order", async () => {
