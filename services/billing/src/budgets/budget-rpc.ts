@@ -11,11 +11,11 @@ import {
 } from "@gr/proto/budgets";
 import { implement, LONGEST_PAGE, type RpcService } from "@gr/runtime";
 import { credits, instant, invalid, limit, text, uuid } from "../rpc/field-rules.ts";
-import { LEVELS, nameOf, PERIODS } from "../rpc/message-names.ts";
+import { LEVELS, type Names, nameOf, PERIODS } from "../rpc/message-names.ts";
 import { reaching } from "../writer/ledger-error.ts";
 import type { BudgetPage, BudgetRecord, BudgetState, BudgetStore, WantedBudget } from "./budgets.ts";
 
-const STATES: Readonly<Record<BudgetState, BudgetStateMessage>> = {
+const STATES: Names<BudgetState, BudgetStateMessage> = {
   open: BudgetStateMessage.OPEN,
   closed: BudgetStateMessage.CLOSED,
   expired: BudgetStateMessage.EXPIRED,

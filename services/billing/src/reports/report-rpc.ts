@@ -10,7 +10,7 @@ import {
 import { implement, LONGEST_PAGE, type RpcService } from "@gr/runtime";
 import type { AccountStore } from "../accounts/accounts.ts";
 import { instant, invalid, limit, text, uuid } from "../rpc/field-rules.ts";
-import { nameOf } from "../rpc/message-names.ts";
+import { type Names, nameOf } from "../rpc/message-names.ts";
 import { usageMessage } from "../rpc/messages.ts";
 import { reaching } from "../writer/ledger-error.ts";
 import type {
@@ -33,13 +33,13 @@ const DAY_MS = 86_400_000;
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const MOST_MODEL_CHARACTERS = 300;
 
-const KINDS: Readonly<Record<EntryKind, EntryKindMessage>> = {
+const KINDS: Names<EntryKind, EntryKindMessage> = {
   deposit: EntryKindMessage.DEPOSIT,
   refund: EntryKindMessage.REFUND,
   adjustment: EntryKindMessage.ADJUSTMENT,
   charge: EntryKindMessage.CHARGE,
 };
-const GROUPS: Readonly<Record<UsageGroup, UsageGroupMessage>> = {
+const GROUPS: Names<UsageGroup, UsageGroupMessage> = {
   day: UsageGroupMessage.DAY,
   spender: UsageGroupMessage.SPENDER,
   model: UsageGroupMessage.MODEL,

@@ -9,7 +9,7 @@ import {
 import { invalid } from "./field-rules.ts";
 
 /** Messages of an enumeration by their words. */
-type Names<Name extends string, Message extends number> = Readonly<Record<Name, Message>>;
+export type Names<Name extends string, Message extends number> = Readonly<Record<Name, Message>>;
 
 export const PERIODS: Names<Period, SpendPeriod> = {
   lifetime: SpendPeriod.LIFETIME,

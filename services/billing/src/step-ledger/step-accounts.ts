@@ -83,7 +83,7 @@ export function createStepAccounts(deps: StepAccountsDeps): AccountStore {
           const earlier = await earlierAdjustment(client, id);
           if (earlier !== undefined) {
             const isSame =
-              earlier.accountId === accountId && earlier.credits === credits && earlier.note === note;
+              earlier.accountId === accountId && earlier.credits === credits && earlier.reason === note;
             return requireDone({ code: isSame ? "done" : "already_resolved" }, "adjustment_id");
           }
           const step = { kind: "adjustment", accountId, id, credits, note } as const;
