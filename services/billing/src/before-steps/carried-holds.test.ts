@@ -159,6 +159,6 @@ test("a lease lasts beyond the carry: no second resolver, no next attempt, no ke
 test("a resolver gets the amounts that were kept before the carry", async () => {
   clock.advance(2 * HOUR);
   const holds = await leaseNow();
-  expect(holds.find(({ id }) => id === kept)?.kept).toEqual({ credits: 5n, cost: 6n });
+  expect(holds.find(({ id }) => id === kept)?.kept).toEqual({ charge: 5n, cost: 6n });
   expect((await chain.answers.read(accountId, kept))?.body).toEqual(Buffer.from("the answer"));
 });

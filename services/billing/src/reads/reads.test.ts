@@ -137,7 +137,7 @@ describe("holds", () => {
     const { accountId, budgetId: spenderId } = wallet;
     expect((await list({ state: "captured" })).holds).toMatchObject([
       {
-        ...TAG,
+        tag: TAG,
         id: second.holdId,
         accountId,
         spenderId,
@@ -204,7 +204,7 @@ describe("holds", () => {
     };
     await writer.post(hold, keep(wallet, hold.holdId, 8n, "the answer"));
     rig.clock.advance(1);
-    expect(await lease(service)).toMatchObject([{ id: hold.holdId, kept: { credits: 8n, cost: 5n } }]);
+    expect(await lease(service)).toMatchObject([{ id: hold.holdId, kept: { charge: 8n, cost: 5n } }]);
     expect((await list({ state: "open" })).holds).toMatchObject([{ id: hold.holdId, kept: undefined }]);
   });
 
