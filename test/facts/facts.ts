@@ -104,13 +104,13 @@ const timedRowOf = (name: string, text: string, origin: Origin) =>
 const plain = (count: number) => count.toLocaleString("en-US");
 
 const crashText = ({ rounds, kills, answers }: Crashes) =>
-  `${rounds} of ${rounds} rounds with \`kill -9\` of every process, ${kills} kills among ${plain(answers)} answers. Afterwards the bills of the providers equal the costs of charged answers plus the losses in the books, to 1e-12 USD`;
+  `${rounds} of ${rounds} rounds with \`kill -9\` of every process, ${kills} kills among ${plain(answers)} answers. Afterwards the sum of all bills of the providers is exactly the cost of the charged answers plus the losses in the books, in units of 1e-12 USD`;
 const priceText = ({ checked, models, providers }: Prices) =>
-  `${plain(checked)} of ${plain(checked)} requests to ${models} models, at the price lists of ${providers} providers: bill of the provider ≤ charge ≤ quote`;
+  `${plain(checked)} of ${plain(checked)} requests to ${models} models at simulated providers, which bill by ${providers} real price lists: the charge is at least the bill, and at most the quote`;
 const chatText = ({ micros }: Chat) =>
   `${COST}: ${costText(micros)}, with keys, limits, durable money and log on`;
 const testText = ({ quick, deep }: Tests) =>
-  `${plain(quick)} in \`npm test\`, ${plain(deep)} in \`npm run test:deep\``;
+  `${plain(quick)} pass in \`npm test\`, ${plain(deep)} in \`npm run test:deep\``;
 
 const COST = "One chat request, PostgreSQL included";
 

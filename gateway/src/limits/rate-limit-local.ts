@@ -1,5 +1,5 @@
 // Rate limits of one process, decided at once and without a promise. Memory is bounded: when too many subjects are
-// active, those that have been quiet for longest are forgotten, which only ever admits more.
+// active, the least recently used ones are forgotten, which only ever admits more.
 import { LRUCache } from "lru-cache";
 import {
   admits,

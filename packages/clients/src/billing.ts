@@ -215,8 +215,15 @@ export interface Billing {
 
 type OperationInit = MessageInitShape<typeof OperationSchema>;
 
-/** @param clock waits between two tries of a booking */
-export function createBilling(ledger: ServiceClient<typeof BillingService>, clock: Timer): Billing {
+/**
+ * @param clock waits between two tries of a booking
+ * @param turn waits after a call with operations of several requests, as in `BatcherOptions`
+ */
+export function createBilling(
+  ledger: ServiceClient<typeof BillingService>,
+  clock: Timer,
+  turn?: () => Promise<void>,
+): Billing {
   const batcherTo = (to: string) =>
     createBatcher<OperationInit, Outcome>(
       async (operations) => (await ledger.post({ operations }, { to })).outcomes,
@@ -225,6 +232,7 @@ export function createBilling(ledger: ServiceClient<typeof BillingService>, cloc
         maxQueue: MAX_QUEUE,
         overflow: () => unavailable(undefined),
         mayBeOfOne: (error) => !isSilence(error),
+        ...(turn && { turn }),
       },
     );
   const batchers = new Map<string, ReturnType<typeof batcherTo>>();

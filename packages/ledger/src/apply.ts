@@ -246,11 +246,9 @@ function set<Target extends object, Name extends keyof Target>(
   names: readonly Name[],
   undo: Undo | undefined,
 ): void {
-  for (const name of names) {
-    const before = target[name];
-    undo?.push(() => {
-      target[name] = before;
-    });
-    target[name] = values[name];
-  }
+  const before = names.map((name) => target[name]);
+  for (const name of names) target[name] = values[name];
+  undo?.push(() => {
+    for (const [index, name] of names.entries()) target[name] = before[index] as Target[Name];
+  });
 }

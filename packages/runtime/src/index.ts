@@ -53,7 +53,7 @@ export type { AnswerLimits, CutCause } from "./http/unread-answers.ts";
 export { idempotencyKeyOf } from "./idempotency-key.ts";
 export { defineModule, type Module, type ModuleContext, type ModuleInstance } from "./module.ts";
 export { addressVariables, createRemoteTransport } from "./peers.ts";
-export { type Clock, systemClock, type Timer } from "./process/clock.ts";
+export { type Clock, nextTurn, systemClock, type Timer } from "./process/clock.ts";
 export {
   dataDirConfig,
   type Environment,

@@ -136,7 +136,7 @@ async function runChain(pairs: readonly Pair[], levels: 1 | 4): Promise<void> {
 interface Figures {
   /** µs of PostgreSQL a pair. */
   readonly postgres: number;
-  /** µs of this process a pair. */
+  /** Processor time of this process for a pair, in µs. */
   readonly node: number;
   /** Bytes of WAL a pair. */
   readonly wal: number;

@@ -9,7 +9,7 @@ import { createBilling } from "@gr/clients";
 import { startPostgres } from "@gr/embedded";
 import { claimOf } from "@gr/paid-request";
 import { BillingService, SpendPeriod } from "@gr/proto/billing";
-import { startProcess, systemClock } from "@gr/runtime";
+import { nextTurn, startProcess, systemClock } from "@gr/runtime";
 import pg from "pg";
 import { billingModule } from "../src/module.ts";
 
@@ -54,7 +54,7 @@ const running = await startProcess([billingModule], {
   },
 });
 const service = running.dial("billing", BillingService);
-const billing = createBilling(service, systemClock);
+const billing = createBilling(service, systemClock, nextTurn);
 const db = new pg.Client({ connectionString: postgres.url });
 await db.connect();
 const accounts = Array.from({ length: ACCOUNTS }, () => randomUUID());

@@ -12,6 +12,7 @@ import {
   defineModule,
   type Logger,
   type Module,
+  nextTurn,
   openPool,
   type Pool,
   startRounds,
@@ -108,7 +109,7 @@ export function defineMediaGeneration(providersOf: typeof createProviders): Modu
         const progress = createProgressStore(pool);
         const previews = createPreviews({ storage, gate: results, posters, ffmpeg, log, metrics });
         const work = new MediaWork({ ...parts, read, convert, previews, progress, limits, graceMs });
-        const billing = createBilling(dial("billing", BillingService), clock);
+        const billing = createBilling(dial("billing", BillingService), clock, nextTurn);
         const health = createRouteHealth(dial("catalog", RouteHealthService), {
           service: NAME,
           states: () => losingRoutes(requests.losses),

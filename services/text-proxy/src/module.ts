@@ -14,7 +14,7 @@ import { CatalogService } from "@gr/proto/catalog";
 import { RouteHealthService } from "@gr/proto/routes";
 import { SavedTextService } from "@gr/proto/saved-texts";
 import { TextProxyService } from "@gr/proto/text";
-import { type Clock, defineModule, implement } from "@gr/runtime";
+import { type Clock, defineModule, implement, nextTurn } from "@gr/runtime";
 import { textUpstreamsOf } from "@gr/text-upstream";
 import { type TextProxyConfig, textProxyConfig } from "./config.ts";
 import { createTextEvents, type TextEvents } from "./events.ts";
@@ -41,7 +41,7 @@ export const textProxyModule = defineModule({
       lossyRoutes: () => countByProvider([...upstreams.keys()], paid.losses.closings()),
       openBreakers: () => [...upstreams.values()].map(({ name, openBreakers }) => [name, openBreakers]),
     });
-    const billing = createBilling(dial("billing", BillingService), clock);
+    const billing = createBilling(dial("billing", BillingService), clock, nextTurn);
     const textLog = createTextLog(dial("billing", TextLogService), { lost: events.linesLost }, clock);
     const savedTexts = createSavedTexts(dial("billing", SavedTextService), events.textsNotSaved, clock);
     const catalog = createCatalogCopy(dial("catalog", CatalogService), log);

@@ -1,4 +1,6 @@
 // Guarantees of the byte budget: bytes from callers are bounded over all requests, and released exactly once.
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { expect, test } from "@jest/globals";
 import { ByteBudget } from "./byte-budget.ts";
 
@@ -59,3 +61,29 @@ test("what still arrives after the end is not counted", () => {
   allowance.reserve(60);
   expect(budget.left).toBe(100);
 });
+
+// A process of its own has no other garbage that would start a collection. Beside its many objects V8 leaves the buffers alone.
+const BURST = `
+  const { ByteBudget } = await import(process.argv[1]);
+  const budget = new ByteBudget(1e9);
+  const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+  const objects = Array.from({ length: 400_000 }, (_, index) => ({ index, text: String(index) }));
+  let bodies = [];
+  for (let count = 0; count < 12; count += 1) {
+    const allowance = budget.open("a");
+    allowance.reserve(19e6);
+    bodies.push({ allowance, bytes: Buffer.allocUnsafeSlow(19e6) });
+    await pause(20);
+  }
+  for (const { allowance } of bodies) allowance.leave();
+  bodies = [];
+  while (process.memoryUsage().arrayBuffers > 100e6) await pause(20);
+  console.log(objects.length);
+`;
+
+test("the memory of a burst of bodies is free again without further bodies", async () => {
+  const module = new URL("./byte-budget.ts", import.meta.url).href;
+  const args = ["--input-type=module", "--eval", BURST, module];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 });
+  expect(stdout).toBe("400000\n");
+}, 90_000);

@@ -88,8 +88,38 @@ export class Allowance {
     this.#users -= 1;
     if (this.#users > 0) return;
     this.#budget.change(this.#owner, -this.#held);
+    noteUnused(this.#held);
     this.#held = 0;
   }
+}
+
+/** Bytes of unused bodies that are worth a collection. */
+const WORTH_COLLECTING = 32 * 1024 * 1024;
+const QUIET_MS = 2_000;
+/** V8 collects after 64 MB of new buffers. No byte of this one is written, so it takes no memory of the machine. */
+const NOTICED_BYTES = 128 * 1024 * 1024;
+
+/** A collection that has begun before the end of a body keeps it, so the next one follows. */
+const COLLECTIONS = 3;
+
+let unusedBytes = 0;
+let quiet: NodeJS.Timeout | undefined;
+
+/**
+ * V8 collects buffers only when new ones are made, so the bodies of a burst would keep their memory after it. A pause after the
+ * burst makes large buffers, and V8 collects the others beside the work of the process.
+ */
+function noteUnused(bytes: number): void {
+  unusedBytes += bytes;
+  if (bytes === 0 || unusedBytes < WORTH_COLLECTING) return;
+  clearTimeout(quiet);
+  quiet = setTimeout(collect, QUIET_MS, COLLECTIONS).unref();
+}
+
+function collect(times: number): void {
+  unusedBytes = 0;
+  new ArrayBuffer(NOTICED_BYTES);
+  if (times > 1) quiet = setTimeout(collect, QUIET_MS, times - 1).unref();
 }
 
 function full(): ServiceError {

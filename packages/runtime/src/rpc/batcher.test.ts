@@ -39,6 +39,25 @@ describe("batcher", () => {
     expect(sizes).toEqual([1, 4, 2]);
   });
 
+  test("with a turn, operations that the answers of a call cause share the next one", async () => {
+    const sizes: number[] = [];
+    const batch = createBatcher<number, number>(
+      async (operations) => {
+        sizes.push(operations.length);
+        await new Promise(setImmediate);
+        return operations;
+      },
+      { ...options, turn: () => new Promise((resolve) => setImmediate(resolve)) },
+    );
+    const twice = async (operation: number) => {
+      await batch(operation);
+      await new Promise(setImmediate);
+      await batch(operation);
+    };
+    await Promise.all([1, 2, 3].map(twice));
+    expect(sizes).toEqual([3, 3]);
+  });
+
   test("a failed call rejects its own batch only", async () => {
     let calls = 0;
     const batch = createBatcher<number, number>(async (operations) => {

@@ -16,6 +16,11 @@ export interface BatcherOptions {
    * one fails; operations must be idempotent. Absent = never.
    */
   readonly mayBeOfOne?: (error: unknown) => boolean;
+  /**
+   * Waits after a call with several operations, so that more of them share the next call; `nextTurn` in a process. Absent
+   * = no wait.
+   */
+  readonly turn?: () => Promise<void>;
 }
 
 interface WaitingItem<Operation, Result> {
@@ -72,6 +77,7 @@ export function createBatcher<Operation, Result>(
       const batch = queue.slice(0, options.maxBatch);
       queue = queue.slice(options.maxBatch);
       await sendOne(batch);
+      if (batch.length > 1) await options.turn?.();
     }
     running = false;
   }

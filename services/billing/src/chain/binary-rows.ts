@@ -83,8 +83,24 @@ export function offsetsIn(columns: readonly Column[], element: Buffer): Int32Arr
   return offsets;
 }
 
+const DASH = "-".charCodeAt(0);
+/** Value of each hexadecimal digit, by its character code. */
+const DIGITS = new Uint8Array(128);
+for (const [value, digit] of [..."0123456789abcdef"].entries()) {
+  DIGITS[digit.charCodeAt(0)] = value;
+  DIGITS[digit.toUpperCase().charCodeAt(0)] = value;
+}
+
+/** @param id valid UUID */
 export function writeUuid(target: Buffer, id: string, at: number): void {
-  target.write(id.replaceAll("-", ""), at, "hex");
+  let to = at;
+  for (let from = 0; from < id.length; from += 1) {
+    const first = id.charCodeAt(from);
+    if (first === DASH) continue;
+    from += 1;
+    target[to] = ((DIGITS[first] ?? 0) << 4) | (DIGITS[id.charCodeAt(from)] ?? 0);
+    to += 1;
+  }
 }
 
 /** @throws RangeError if the row would hold another number than the memory of its writer, as for a fraction */
@@ -94,6 +110,15 @@ export function writeInt8(target: Buffer, value: number, at: number): void {
   target.writeInt32BE(Math.floor(value / 2 ** 32), at);
   target.writeUInt32BE(value >>> 0, at + 4);
 }
+
+/** Writes the common amounts without the temporary objects of a big integer. @throws RangeError beyond 64 bits */
+export function writeAmount(target: Buffer, value: bigint, at: number): void {
+  if (value >= MIN_SAFE && value <= MAX_SAFE) writeInt8(target, Number(value), at);
+  else target.writeBigInt64BE(value, at);
+}
+
+const MIN_SAFE = BigInt(Number.MIN_SAFE_INTEGER);
+const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER);
 
 function encodeValue(type: ColumnType, value: Value): Buffer | undefined {
   if (value === null) return undefined;

@@ -30,15 +30,19 @@ export function runsOf(operations: readonly ChainOperation[]): ChainOperation[][
   const begun = new Map<string, string>();
   for (const operation of operations) {
     const id = beginningOf(operation);
+    if (id === undefined) {
+      run.push(operation);
+      continue;
+    }
     const key = `${operation.kind} ${id}`;
-    const before = id === undefined ? undefined : begun.get(key);
+    const before = begun.get(key);
     if (before !== undefined && (operation.kind !== "place" || before !== operation.accountId)) {
       run = [];
       runs.push(run);
       begun.clear();
     }
     run.push(operation);
-    if (id !== undefined) begun.set(key, operation.accountId);
+    begun.set(key, operation.accountId);
   }
   return runs;
 }

@@ -1,7 +1,7 @@
 // Step encoder owns the bytes of a batch of steps. Rows of one shape (the same nulls and texts) differ in numbers and ids only:
 // the encoder copies a template of the shape and writes these into it.
 import { STEP_KINDS, type Step } from "@gr/ledger";
-import { encodeRow, offsetsIn, writeArrayHeader, writeInt8, writeUuid } from "./binary-rows.ts";
+import { encodeRow, offsetsIn, writeAmount, writeArrayHeader, writeInt8, writeUuid } from "./binary-rows.ts";
 import { bucketOf } from "./bucket.ts";
 import { AT, STEP_COLUMNS, valuesOf } from "./step-columns.ts";
 
@@ -83,17 +83,17 @@ function writeNumbers(target: Buffer, step: Step, offsets: Int32Array, at: numbe
   writeUuid(target, step.id, of(1));
   writeInt8(target, step.seq, of(seq));
   writeInt8(target, step.at, of(seq + 1));
-  target.writeBigInt64BE(step.credits, of(credits));
-  target.writeBigInt64BE(step.charge, of(credits + 1));
-  target.writeBigInt64BE(step.cost, of(credits + 2));
+  writeAmount(target, step.credits, of(credits));
+  writeAmount(target, step.charge, of(credits + 1));
+  writeAmount(target, step.cost, of(credits + 2));
   if (step.placeSeq !== null) writeInt8(target, step.placeSeq, of(COLUMN.placeSeq));
   if (step.deadlineAt !== null) writeInt8(target, step.deadlineAt, of(COLUMN.deadlineAt));
-  target.writeBigInt64BE(step.credited, of(credited));
-  target.writeBigInt64BE(step.debited, of(credited + 1));
-  target.writeBigInt64BE(step.held, of(credited + 2));
+  writeAmount(target, step.credited, of(credited));
+  writeAmount(target, step.debited, of(credited + 1));
+  writeAmount(target, step.held, of(credited + 2));
   for (const [level, after] of step.budgets.entries()) {
-    target.writeBigInt64BE(after.used, of(used1 + 2 * level));
-    target.writeBigInt64BE(after.held, of(used1 + 2 * level + 1));
+    writeAmount(target, after.used, of(used1 + 2 * level));
+    writeAmount(target, after.held, of(used1 + 2 * level + 1));
     target.writeInt32BE(after.budget, of(budget1 + 2 * level));
     target.writeInt32BE(after.window, of(budget1 + 2 * level + 1));
   }

@@ -81,8 +81,8 @@ const PROVIDER = "(t.attempts -> -1 ->> 'provider')";
 
 /** Lines that one statement reads after the first page. */
 const SLICE = 1_000;
-/** Lines that a page reads, so that a filter by state with few results occupies a connection for seconds only. */
-const MOST_LINES = 500_000;
+/** Lines that a page reads, so that a filter by state with few results ends before the deadline of its call. */
+const MOST_LINES = 200_000;
 
 /** @returns the first texts, one more than the limit if there are more @param order of begins @param mostLines that are read */
 export async function readTexts(
@@ -150,9 +150,18 @@ interface Query {
 
 type Order = "ASC" | "DESC";
 
-export async function sumTexts(pool: Pool, filter: TextFilter, bars: TextBars): Promise<TextSums> {
+/** @param sumMs milliseconds of the statement, at most */
+export async function sumTexts(
+  pool: Pool,
+  filter: TextFilter,
+  bars: TextBars,
+  sumMs: number,
+): Promise<TextSums> {
   const { text, values } = sumQuery(filter, bars);
-  const { rows } = await pool.query<SumRow>(text, values);
+  const { rows } = await inTransaction(pool, async (client) => {
+    await client.query(`SET LOCAL statement_timeout = ${sumMs}`);
+    return await client.query<SumRow>(text, values);
+  });
   return {
     oldestAt: undefined,
     sums: rows.flatMap(({ is_bar, bar, state, requests, charge }) =>

@@ -85,6 +85,8 @@ export interface TextLogStore {
 }
 
 const SLICE = 5_000;
+/** Milliseconds of a sum, at most. Its call has a deadline of 10 s, and a sum without a caller would use a connection for nothing. */
+const SUM_MS = 9_000;
 /** Milliseconds between the clocks of the processes that begin a request and place its hold, at most: a look-up reads these months. */
 const CLOCKS_APART_MS = 86_400_000;
 const STORED = `id, account_id, spender_id, model, api, stream, began_at, took_ms, first_byte_ms, finish_reason, user_tag, usage,
@@ -128,15 +130,15 @@ export const removeFrom = (month: string) => `WITH RECURSIVE keeper AS (
 const SET_DAYS = `INSERT INTO text_retention (account_id, days) SELECT account_id, $2 FROM step WHERE bucket = $3 AND account_id = $1 AND seq = 1
   ON CONFLICT (account_id) DO UPDATE SET days = excluded.days, changed_at = now()`;
 
-/** @param accounts the holds of requests */
-export function createTextLogStore(pool: Pool, accounts: AccountReader): TextLogStore {
+/** @param accounts the holds of requests. @param sumMs longest sum; a value other than 9 s is for tests only */
+export function createTextLogStore(pool: Pool, accounts: AccountReader, sumMs = SUM_MS): TextLogStore {
   return {
     write: async (lines, byDefault) => {
       await pool.query({ name: "write_texts", text: WRITE, values: [byDefault, ...columnsOf(lines)] });
     },
     list: async (filter) => await readTexts(pool, filter, "DESC"),
     sum: async (filter, bars) => {
-      if (bars !== undefined) return await sumTexts(pool, filter, bars);
+      if (bars !== undefined) return await sumTexts(pool, filter, bars, sumMs);
       const [oldest] = await readTexts(pool, { ...filter, limit: 0 }, "ASC");
       return { oldestAt: oldest?.line?.beganAt, sums: [], latencies: [] };
     },

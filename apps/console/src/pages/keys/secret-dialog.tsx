@@ -41,7 +41,7 @@ export function SecretDialog({ apiKey, secret, close }: SecretDialogProps) {
         <Alert color="yellow">
           Copy this key now. You will not be able to see it again. If you lose it, rotate the key.
         </Alert>
-        <CopyField value={secret} label="the key" autoFocus onCopied={() => setStored(true)} />
+        <CopyField value={secret} label="the key" autoFocus onCopied={setStored} />
         {apiKey.kind === "normal" && <WithKey apiKey={apiKey} secret={secret} />}
         <Checkbox
           label="I have stored the key"

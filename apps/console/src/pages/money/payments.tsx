@@ -1,4 +1,4 @@
-// Payments are top-ups with their state, receipts and invoices. Addresses of invoices are Stripe's and end, so each is read when it
+// Payments are top-ups with their state, receipts and invoices. Addresses of invoices are Stripe's and expire, so each is read when it
 // is opened.
 import type { PaymentRecord, QueryOf } from "@gr/console-api";
 import { Anchor, Badge, Button, Group, Stack, Table, Text } from "@mantine/core";
