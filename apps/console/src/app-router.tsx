@@ -1,5 +1,5 @@
 // The router maps addresses to pages. Filters are search parameters of the address, so a page can be shared by its
-// link.
+// link. The entries of the menus are in `layout/account-frame.tsx` and `layout/operator-frame.tsx`.
 import type { QueryClient } from "@tanstack/react-query";
 import {
   createRootRouteWithContext,

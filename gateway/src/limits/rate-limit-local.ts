@@ -3,7 +3,7 @@
 import { LRUCache } from "lru-cache";
 import {
   admits,
-  type Claim,
+  type CountedRequest,
   type Decision,
   decisionOf,
   type RateLimiter,
@@ -27,7 +27,7 @@ export class LocalRateLimiter implements RateLimiter {
     this.#maxSubjects = maxSubjects;
   }
 
-  spend({ counts }: Claim, now: number): Decision {
+  spend({ counts }: CountedRequest, now: number): Decision {
     const nowUs = now * MS_US;
     const backlogsUs: number[] = [];
     let admitted = true;

@@ -4,7 +4,13 @@ import { connectRedis, createLogger, type Redis } from "@gr/runtime";
 import { ManualClock, testRedis } from "@gr/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { type Claim, type Decision, type RateLimiter, type RateRule, rateRule } from "./rate-limit.ts";
+import {
+  type CountedRequest,
+  type Decision,
+  type RateLimiter,
+  type RateRule,
+  rateRule,
+} from "./rate-limit.ts";
 import { LocalRateLimiter } from "./rate-limit-local.ts";
 import { RedisRateLimiter } from "./rate-limit-redis.ts";
 
@@ -20,13 +26,13 @@ function rule(burst: number, name = "test"): RateRule {
 }
 
 /** A request that counts for one subject only. */
-function single(subject: string, limit: RateRule): Claim {
+function single(subject: string, limit: RateRule): CountedRequest {
   return { counts: [{ rule: limit, subject }], owner: subject };
 }
 
 interface Bench {
   readonly limiter: RateLimiter;
-  spend(claim: Claim): Promise<Decision>;
+  spend(request: CountedRequest): Promise<Decision>;
   /** Time passes. */
   advance(seconds: number): Promise<void>;
   forgetEverything(): Promise<void>;
@@ -41,7 +47,7 @@ async function localBench(): Promise<Bench> {
     get limiter() {
       return limiter;
     },
-    spend: async (claim) => limiter.spend(claim, clock.now()),
+    spend: async (request) => limiter.spend(request, clock.now()),
     advance: async (seconds) => clock.advance(seconds * 1_000),
     forgetEverything: async () => {
       limiter = new LocalRateLimiter();
@@ -65,7 +71,7 @@ async function redisBench(): Promise<Bench> {
   const limiter = new RedisRateLimiter(redis, unused, log);
   return {
     limiter,
-    spend: async (claim) => limiter.spend(claim, Date.now()),
+    spend: async (request) => limiter.spend(request, Date.now()),
     advance: (seconds) => advanceRedis(redis, seconds),
     forgetEverything: flush,
     slackUs: SLACK_US,
@@ -150,7 +156,7 @@ describe.each([
     expect(await spendMany(bench, 2, subject, two)).toEqual([true, false]);
   });
 
-  const both = (key: string, keys: RateRule, owners: RateRule): Claim => ({
+  const both = (key: string, keys: RateRule, owners: RateRule): CountedRequest => ({
     counts: [
       { rule: keys, subject: key },
       { rule: owners, subject },

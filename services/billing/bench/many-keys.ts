@@ -2,14 +2,11 @@
 // accounts that memory lacks, and from the same accounts again.
 // node services/billing/bench/many-keys.ts [keys] [steps].
 import { randomUUID } from "node:crypto";
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { startPostgres } from "@gr/embedded";
 import { BillingReportService, BillingService } from "@gr/proto/billing";
-import { createLogger, migrate, openPool, type Pool, startProcess, systemClock } from "@gr/runtime";
+import { migrate, type Pool, startProcess, systemClock } from "@gr/runtime";
 import { billingModule } from "../src/module.ts";
 import { createStepLedger } from "../src/step-ledger/step-ledger.ts";
+import { log, SCHEMA, startBenchDatabase } from "./bench-database.ts";
 import { addPairs, monthStart, openAccounts } from "./synthetic-book-store.ts";
 
 /** Keys of one account. */
@@ -23,15 +20,9 @@ const FILLING_MS = 8 * 60_000;
 const [keys = 1_000_000, steps = 10_000_000] = process.argv.slice(2).map(Number);
 const accounts = Math.ceil(keys / KEYS);
 
-const postgres = await startPostgres({
-  dataDir: mkdtempSync(join(tmpdir(), "generation-router-bench-keys-")),
-  durable: true,
-  temporary: true,
-});
-const schema = { name: "billing", migrations: join(import.meta.dirname, "../migrations") };
-const log = createLogger("silent", "bench");
-const pool = await openPool({ DATABASE_URL: postgres.url, DATABASE_POOL_SIZE: 4 }, schema, log);
-await migrate(pool, schema);
+const postgres = await startBenchDatabase();
+const pool = await postgres.newPool(4);
+await migrate(pool, SCHEMA);
 const events = {
   committed: () => undefined,
   triedAgain: () => undefined,

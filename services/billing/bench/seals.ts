@@ -1,13 +1,10 @@
 // Seconds of a proof of the ledger before and after its months are sealed, for 12 and for 24 sealed months. It also prints bytes.
 // node services/billing/bench/seals.ts [steps of all accounts in a closed month] [steps in the open month] [sealed months …].
 // With steps of the open month it measures the proof behind the seals only.
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { startPostgres } from "@gr/embedded";
-import { createLogger, migrate, openPool, type Pool, systemClock } from "@gr/runtime";
+import { migrate, type Pool, systemClock } from "@gr/runtime";
 import { sealUntil } from "../src/seals/seal-months.ts";
 import { createStepLedger } from "../src/step-ledger/step-ledger.ts";
+import { log, SCHEMA, startBenchDatabase } from "./bench-database.ts";
 import { addPairs, monthStart, openAccounts } from "./synthetic-book-store.ts";
 
 const ACCOUNTS = 100;
@@ -17,22 +14,15 @@ const MONTHS = chosenMonths.length > 0 ? chosenMonths : [12, 24];
 const pairs = Math.ceil(closedSteps / ACCOUNTS / 2);
 const openSlices = Math.ceil((openSteps ?? closedSteps) / closedSteps);
 
-const log = createLogger("silent", "bench");
-const schema = { name: "billing", migrations: join(import.meta.dirname, "../migrations") };
-const settings = {
-  dataDir: mkdtempSync(join(tmpdir(), "generation-router-bench-seals-")),
-  durable: true,
-  temporary: true,
-};
-const postgres = await startPostgres(settings);
+const postgres = await startBenchDatabase();
 for (const months of MONTHS) await measure(months);
 await postgres.stop();
 process.exitCode = 0;
 
 async function measure(months: number): Promise<void> {
-  const pool = await openPool({ DATABASE_URL: postgres.url, DATABASE_POOL_SIZE: 4 }, schema, log);
+  const pool = await postgres.newPool(4);
   await pool.query("DROP SCHEMA IF EXISTS billing CASCADE; CREATE SCHEMA billing");
-  await migrate(pool, schema);
+  await migrate(pool, SCHEMA);
   const events = {
     committed: () => undefined,
     triedAgain: () => undefined,

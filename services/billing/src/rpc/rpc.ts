@@ -16,7 +16,7 @@ import {
 import { implement, LONGEST_PAGE, type RpcService } from "@gr/runtime";
 import type { AccountStore, Adjustment, UsagePage } from "../accounts/accounts.ts";
 import type { Deposit } from "../accounts/deposit.ts";
-import type { AnswerStore, AnswerToKeep } from "../claims/claims.ts";
+import type { AnswerStore, AnswerToKeep } from "../claims/claim-ports.ts";
 import type { BillingEvents } from "../events.ts";
 import type { HoldStore, Lease, OperationWriter } from "../holds/hold.ts";
 import type { AskedClaim, AskedSpender, DryRuns } from "../reads/dry-runs.ts";

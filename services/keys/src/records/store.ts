@@ -1,8 +1,9 @@
 // Every SQL statement of the keys module. Rows in, domain objects out; no rule is decided here.
+import type { SpendPeriodName } from "@gr/clients";
 import type { ResponseFormat } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
 import { isServerTrouble, type Page, type Pool, type PoolClient, pageOf } from "@gr/runtime";
-import type { ApiKey, FormerSecret, KeyKind, Period } from "./key.ts";
+import type { ApiKey, FormerSecret, KeyKind } from "./key.ts";
 
 export interface Account {
   readonly id: string;
@@ -110,7 +111,7 @@ interface KeyRow {
   hint: string;
   active: boolean;
   cap_credits: bigint | null;
-  period: Period | null;
+  period: SpendPeriodName | null;
   expires_at: Date | null;
   created_at: Date;
   deleted_at: Date | null;

@@ -1,4 +1,4 @@
-// Claims own the shape of the services on kept answers of Idempotency-Keys.
+// ClaimPorts are the services on kept answers of Idempotency-Keys, as types only.
 import type { Credits, PicoUsd } from "@gr/money";
 
 export interface Answer {
