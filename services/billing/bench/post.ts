@@ -1,6 +1,6 @@
-// What the money of one request costs: place+capture pairs through the whole path (batching client, in-process RPC,
-// module, durable PostgreSQL), for many accounts and for one hot one, at rising concurrency, without and with claims.
-// node services/billing/bench/post.ts [seconds per line] [plain: only without claims]
+// Cost of the money of one request: place+capture pairs through the batching client, in-process RPC, the module and durable PostgreSQL,
+// for many accounts and for one hot one. Lines have a rising concurrency, without and with claims.
+// node services/billing/bench/post.ts [seconds per line] [plain: only without claims | snapshot: beside one that is a minute old].
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createBilling } from "@gr/clients";
@@ -16,14 +16,23 @@ const ACCOUNTS = 10_000;
 const TOGETHER = 500;
 const CREDITS = 1_000_000_000_000n;
 const CONCURRENCY = [1, 4, 16, 64, 256];
-/** Of which accounts, and whether each place claims an Idempotency-Key of its own. */
-const SERIES = [
+interface Series {
+  /** One account, or all of them. */
+  readonly hot: boolean;
+  /** Each place claims an Idempotency-Key of its own. */
+  readonly claims: boolean;
+}
+
+const SERIES: readonly Series[] = [
   { hot: false, claims: false },
   { hot: true, claims: false },
   { hot: false, claims: true },
   { hot: true, claims: true },
-] as const;
+];
+const SNAPSHOT_CONCURRENCY = 64;
+const SNAPSHOT_SECONDS = 60;
 const plain = process.argv[3] === "plain";
+const besideSnapshot = process.argv[3] === "snapshot";
 const seconds = Number(process.argv[2] ?? 5);
 /** Of /proc/<pid>/stat, on every Linux. */
 const TICK_US = 10_000;
@@ -84,11 +93,9 @@ async function counters(): Promise<Counters> {
   };
 }
 
-type Series = (typeof SERIES)[number];
-
-async function measure({ hot, claims }: Series, concurrency: number): Promise<string> {
+async function measure({ hot, claims }: Series, concurrency: number, forSeconds = seconds): Promise<string> {
   const latencies: number[] = [];
-  const until = performance.now() + seconds * 1_000;
+  const until = performance.now() + forSeconds * 1_000;
   const before = await counters();
   const started = performance.now();
   await Promise.all(
@@ -141,6 +148,19 @@ async function measure({ hot, claims }: Series, concurrency: number): Promise<st
     .join("");
 }
 
+/** A report or a dump keeps a snapshot, so PostgreSQL removes no row version of later changes. */
+async function measureBesideSnapshot(hot: boolean): Promise<void> {
+  const series = { hot, claims: false };
+  const line = async (name: string, forSeconds: number) =>
+    console.log(`${await measure(series, SNAPSHOT_CONCURRENCY, forSeconds)}  ${name}`);
+  await line("without an old snapshot", seconds);
+  await db.query("BEGIN ISOLATION LEVEL REPEATABLE READ");
+  await db.query("SELECT count(*) FROM billing.account_state");
+  await line("in the first minute of a snapshot", SNAPSHOT_SECONDS);
+  await line("beside a snapshot of a minute", seconds);
+  await db.query("COMMIT");
+}
+
 const columns = [
   "accounts",
   "claims",
@@ -153,13 +173,18 @@ const columns = [
   "batch",
 ];
 console.log(columns.map((column) => column.padStart(11)).join(""));
-for (const series of SERIES.filter(({ claims }) => !plain || !claims)) {
-  for (const concurrency of CONCURRENCY) console.log(await measure(series, concurrency));
+if (besideSnapshot) for (const hot of [true, false]) await measureBesideSnapshot(hot);
+else
+  for (const series of SERIES.filter(({ claims }) => !plain || !claims)) {
+    for (const concurrency of CONCURRENCY) console.log(await measure(series, concurrency));
+  }
+// A proof of the steps of minutes would need minutes.
+if (!besideSnapshot) {
+  const { differences } = await service.verifyLedger({}, { timeoutMs: 120_000 });
+  console.log(
+    differences.length === 0 ? "the ledger adds up" : `${differences.length} differences in the ledger`,
+  );
 }
-const { differences } = await service.verifyLedger({}, { timeoutMs: 120_000 });
-console.log(
-  differences.length === 0 ? "the ledger adds up" : `${differences.length} differences in the ledger`,
-);
 await db.end();
 await running.stop();
 await postgres.stop();

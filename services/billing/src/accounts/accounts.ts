@@ -1,10 +1,23 @@
 // Accounts own the shape of the services on accounts: credit, spenders, payments and corrections. The RPC and REST services answer
 // by them; the chain of steps implements them.
+import type { BudgetDefinition, Id } from "@gr/ledger";
 import type { Credits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import type { Page } from "@gr/runtime";
 import type { Deposit } from "./deposit.ts";
-import type { Spender, SpenderUsage } from "./spender.ts";
+
+/** A budget of level key, and its use at one moment. */
+export interface SpenderUsage {
+  readonly accountId: Id;
+  readonly definition: BudgetDefinition;
+  /** Of its whole life. */
+  readonly used: Credits;
+  readonly requests: number;
+  /** In the current window; of a lifetime, since the period was set. */
+  readonly windowUsed: Credits;
+  /** Unix milliseconds; null for a lifetime, and when it placed no hold in the current window. */
+  readonly windowStart: number | null;
+}
 
 /** An account's credit at one moment. */
 export interface CreditSummary {
@@ -36,9 +49,11 @@ export interface AccountStore {
    * Creates or replaces it; its usage and its holds stay.
    * @throws ServiceError account_not_found; invalid_value, with param spender.revision when a newer one is stored
    */
-  putSpender(spender: Spender): Promise<void>;
+  putSpender(accountId: Id, definition: BudgetDefinition): Promise<void>;
   /** @throws ServiceError account_not_found, invalid_value */
   putDeposit(deposit: Deposit): Promise<void>;
+  /** Does nothing if it is booked already. @throws ServiceError account_not_found, invalid_value */
+  putAdjustment(adjustment: Adjustment): Promise<void>;
   /**
    * @param page absent: no usage is read.
    * @throws ServiceError account_not_found; invalid_value with param `after` when that is no spender of the account
@@ -56,11 +71,6 @@ export interface Adjustment {
   readonly credits: Credits;
   /** Text for readers of the books. */
   readonly reason: string;
-}
-
-export interface AdjustmentStore {
-  /** Does nothing if it is booked already. @throws ServiceError account_not_found, invalid_value */
-  put(adjustment: Adjustment): Promise<void>;
 }
 
 export function noAccount(accountId: string): ServiceError {

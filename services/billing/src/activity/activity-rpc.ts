@@ -9,6 +9,7 @@ import {
 } from "@gr/proto/activity";
 import { implement, type RpcService } from "@gr/runtime";
 import { instant, invalid, text, uuid } from "../rpc/field-rules.ts";
+import { type Names, nameOf } from "../rpc/message-names.ts";
 import { reaching } from "../writer/ledger-error.ts";
 import { type Bucket, spanOf } from "./activity-span.ts";
 import type { ActivityGroup, ActivityStore } from "./activity-store.ts";
@@ -17,19 +18,19 @@ import type { ActivityQuery, Figures, Quantiles, ReadActivity } from "./read-act
 const MOST_NAMES = 5_000;
 const MOST_CHARACTERS = 300;
 
-const BUCKETS: ReadonlyMap<number, Bucket> = new Map([
-  [ActivityBucket.HOUR, "hour"],
-  [ActivityBucket.DAY, "day"],
-  [ActivityBucket.WEEK, "week"],
-  [ActivityBucket.MONTH, "month"],
-]);
-const GROUPS: ReadonlyMap<number, ActivityGroup> = new Map([
-  [ActivityGroupMessage.MODEL, "model"],
-  [ActivityGroupMessage.KEY, "key"],
-  [ActivityGroupMessage.MEMBER, "member"],
-  [ActivityGroupMessage.PROVIDER, "provider"],
-  [ActivityGroupMessage.KIND, "kind"],
-]);
+const BUCKETS: Names<Bucket, ActivityBucket> = {
+  hour: ActivityBucket.HOUR,
+  day: ActivityBucket.DAY,
+  week: ActivityBucket.WEEK,
+  month: ActivityBucket.MONTH,
+};
+const GROUPS: Names<ActivityGroup, ActivityGroupMessage> = {
+  model: ActivityGroupMessage.MODEL,
+  key: ActivityGroupMessage.KEY,
+  member: ActivityGroupMessage.MEMBER,
+  provider: ActivityGroupMessage.PROVIDER,
+  kind: ActivityGroupMessage.KIND,
+};
 
 export interface ActivityRpcDeps {
   readonly readActivity: ReadActivity;
@@ -78,18 +79,12 @@ function queryOf(request: ReadActivityRequest): ActivityQuery {
   const begin = from === undefined ? undefined : Number(instant("from", from));
   return {
     accountId: uuid("account_id", accountId),
-    span: spanOf(known(BUCKETS, "bucket", bucket), begin, Number(instant("to", until))),
-    group: known(GROUPS, "group", group),
+    span: spanOf(nameOf(BUCKETS, "bucket", bucket), begin, Number(instant("to", until))),
+    group: nameOf(GROUPS, "group", group),
     spenderId: spenderId === "" ? undefined : uuid("key", spenderId),
     model: model === "" ? undefined : text("model", model, MOST_CHARACTERS),
     provider: provider === "" ? undefined : text("provider", provider, MOST_CHARACTERS),
   };
-}
-
-function known<Name extends string>(names: ReadonlyMap<number, Name>, field: string, value: number): Name {
-  const name = names.get(value);
-  if (name === undefined) throw invalid(field, `It must be one of ${[...names.values()].join(", ")}`);
-  return name;
 }
 
 function kindsOf({ models }: NameModelKindsRequest): Map<string, string> {

@@ -81,7 +81,7 @@ export function createReadActivity({ store, accounts, follow }: ReadActivityDeps
     const names = new Map<string, string>();
     const page = { limit: MOST_NAMES, after: undefined, only: ids.slice(0, MOST_NAMES) };
     const { usage } = await accounts.readCredits(accountId, page);
-    for (const { spender } of usage) names.set(spender.id, spender.name);
+    for (const { definition } of usage) names.set(definition.id, definition.name);
     return names;
   };
   const readNow: ReadActivity = async ({ span, ...query }) => {

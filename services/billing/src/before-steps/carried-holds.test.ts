@@ -7,8 +7,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { createStepLedger, type StepLedger } from "../step-ledger/step-ledger.ts";
 import { carry, type EarlierDatabase, earlierDatabase } from "../test/earlier/earlier-database-store.ts";
 import { EarlierLedger } from "../test/earlier/earlier-ledger-store.ts";
-import { NOTHING, placeOf, TAG } from "../test/earlier/earlier-operations.ts";
-import type { Operation } from "../writer/operation.ts";
+import { NOTHING, type Operation, placeOf, postedOf, TAG } from "../test/earlier/earlier-operations.ts";
 
 const log = createLogger("silent", "test");
 const SERVICE = TAG.service;
@@ -39,7 +38,6 @@ beforeAll(async () => {
   await ledger.open(accountId);
   await ledger.putDeposit(accountId, { id: depositId, credits: 900n, status: "COMPLETED" }, at(-9 * HOUR));
   const fields = {
-    parentId: null,
     name: "key",
     cap: null,
     period: "day",
@@ -90,7 +88,7 @@ function placeAt(now: number, holdId: Id, forMs: number, content = "content"): O
 /** A new request with the Idempotency-Key of this hold. */
 async function repeat(holdId: Id, content = "content") {
   const operation = placeAt(clock.now(), holdId, HOUR, content);
-  const [answer] = await chain.writer.post([{ ...operation, holdId: randomUUID() }]);
+  const [answer] = await chain.writer.post([postedOf({ ...operation, holdId: randomUUID() })]);
   return answer;
 }
 
@@ -108,10 +106,10 @@ test("an Idempotency-Key of hours ago has its charged request, and one of an ope
 test("a late cost of a hold that ended before is booked once, also by a process that reads it from the tables", async () => {
   const report = { ...NOTHING, kind: "release" as const, holdId: charged, cost: 11n };
   const loss = { failed: 0n, late: 3n, abandoned: undefined };
-  expect(await chain.writer.post([report])).toEqual([{ code: "already_resolved", loss }]);
+  expect(await chain.writer.post([postedOf(report)])).toEqual([{ code: "already_resolved", loss }]);
   const other = startChain();
   try {
-    expect(await other.writer.post([report])).toEqual([{ code: "already_resolved" }]);
+    expect(await other.writer.post([postedOf(report)])).toEqual([{ code: "already_resolved" }]);
   } finally {
     other.close();
   }
@@ -135,7 +133,7 @@ test("a report of an earlier attempt books the part that is not booked yet", asy
   const repeated = { ...NOTHING, kind: "next" as const, holdId: attempted, attempt: 2, deadlineAt: 0n };
   const report = { ...repeated, cost: 6n, tag: { ...TAG, provider: "second" }, billedBy: TAG };
   const loss = { failed: 0n, late: 2n, abandoned: undefined };
-  expect(await chain.writer.post([report])).toEqual([{ code: "done", loss }]);
+  expect(await chain.writer.post([postedOf(report)])).toEqual([{ code: "done", loss }]);
 });
 
 test("a lease lasts beyond the carry: no second resolver, no next attempt, no kept answer", async () => {
@@ -149,7 +147,7 @@ test("a lease lasts beyond the carry: no second resolver, no next attempt, no ke
     deadlineAt: 0n,
     tag: TAG,
   };
-  expect(await chain.writer.post([next])).toEqual([{ code: "already_resolved" }]);
+  expect(await chain.writer.post([postedOf(next)])).toEqual([{ code: "already_resolved" }]);
   const answer = { accountId, holdId: leased, credits: 1n, cost: 1n, contentType: "text/plain" };
   await expect(chain.answers.keep({ ...answer, body: Buffer.from("late") })).rejects.toMatchObject({
     message: expect.stringContaining("being resolved"),
@@ -161,6 +159,6 @@ test("a lease lasts beyond the carry: no second resolver, no next attempt, no ke
 test("a resolver gets the amounts that were kept before the carry", async () => {
   clock.advance(2 * HOUR);
   const holds = await leaseNow();
-  expect(holds.find(({ id }) => id === kept)?.kept).toEqual({ credits: 5n, cost: 6n });
+  expect(holds.find(({ id }) => id === kept)?.kept).toEqual({ charge: 5n, cost: 6n });
   expect((await chain.answers.read(accountId, kept))?.body).toEqual(Buffer.from("the answer"));
 });

@@ -5,6 +5,7 @@ import { ManualClock } from "@gr/testing";
 import { byDepth } from "@gr/testing/depth";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
+import type { Hold } from "../holds/hold.ts";
 import { createStepLedger, type StepLedger } from "../step-ledger/step-ledger.ts";
 import { ContinuedHistory, chainSide, earlierSide } from "../test/earlier/continued-history.ts";
 import { earlierBooks, earlierCosts, earlierProviders } from "../test/earlier/earlier-books-store.ts";
@@ -123,6 +124,17 @@ async function startChain(url: string, clock: ManualClock) {
   return { chain, stop };
 }
 
+/** The columns that the version before reads. */
+function holdRowOf({ id, spenderId, credits, state, charge, cost, attempt, tag, ...times }: Hold) {
+  const { placedAt, deadlineAt } = times;
+  const own = { id, spenderId, credits, state, charge, cost, attempt, ...tag };
+  return { ...own, placedAt: new Date(placedAt), deadlineAt: new Date(deadlineAt) };
+}
+
+function dateOf(unixMs: number | null): Date | null {
+  return unixMs === null ? null : new Date(unixMs);
+}
+
 async function expectSameBooks(
   world: ContinuedHistory,
   { pool }: EarlierDatabase,
@@ -135,12 +147,12 @@ async function expectSameBooks(
       hasMore: _,
       ...credits
     } = await chain.accounts.readCredits(accountId, { limit: MOST, after: undefined });
-    const keys = usage.map(
-      ({ spender: { accountId: _account, parentId: _parent, ...spender }, ...rest }) => ({
-        ...spender,
-        ...rest,
-      }),
-    );
+    const keys = usage.map(({ accountId: _account, definition, ...use }) => {
+      const { parentId: _parent, level: _level, limit: cap, ...key } = definition;
+      const times = { expiresAt: dateOf(key.expiresAt), createdAt: dateOf(key.createdAt) };
+      const used = { ...use, requests: BigInt(use.requests), windowStart: dateOf(use.windowStart) };
+      return { ...key, ...times, cap, ...used };
+    });
     const { holds } = await chain.holds.list({ accountId, state: undefined, limit: MOST, after: undefined });
     const { entries } = await chain.reports.listEntries({
       ...{ accountId, kind: undefined, from: undefined, until: undefined, after: undefined, limit: MOST },
@@ -166,7 +178,7 @@ async function expectSameBooks(
       credits,
       keys,
       // The list has the ended holds of before first.
-      holds: holds.map(({ accountId: _account, kept: _kept, ...hold }) => hold).toSorted(byAge),
+      holds: holds.map(holdRowOf).toSorted(byAge),
       entries: entries.map(({ id: _id, ...entry }) => entry),
       usage: sums,
       lastUsed: [...lastUsed]
@@ -197,9 +209,9 @@ async function repeatAdjustments(
   for (const { world } of worlds) {
     for (const { id, accountId, credits } of world.adjustments) {
       const before = await chain.accounts.readCredits(accountId);
-      await chain.adjustments.put({ id, accountId, credits, reason: "test" });
+      await chain.accounts.putAdjustment({ id, accountId, credits, reason: "test" });
       expect(await chain.accounts.readCredits(accountId)).toEqual(before);
-      const other = chain.adjustments.put({ id, accountId, credits: credits + 1n, reason: "test" });
+      const other = chain.accounts.putAdjustment({ id, accountId, credits: credits + 1n, reason: "test" });
       await expect(other).rejects.toMatchObject({ reason: "invalid_value", param: "adjustment_id" });
     }
   }

@@ -1,23 +1,15 @@
 // Earlier-credit store owns the reads of deposits and adjustments from before the chain of steps, so an id that was booked there is
 // never booked again.
-import type { DepositStatus, Id } from "@gr/ledger";
+import type { Id } from "@gr/ledger";
 import type { PoolClient } from "@gr/runtime";
+import type { Adjustment } from "../accounts/accounts.ts";
+import type { Deposit } from "../accounts/deposit.ts";
 
 const DEPOSIT = 'SELECT account_id AS "accountId", credits, status, source FROM deposit WHERE id = $1';
-const ADJUSTMENT = 'SELECT account_id AS "accountId", credits, reason AS note FROM adjustment WHERE id = $1';
+const ADJUSTMENT = 'SELECT account_id AS "accountId", credits, reason FROM adjustment WHERE id = $1';
 
-export interface EarlierDeposit {
-  readonly accountId: Id;
-  readonly credits: bigint;
-  readonly status: DepositStatus;
-  readonly source: string;
-}
-
-export interface EarlierAdjustment {
-  readonly accountId: Id;
-  readonly credits: bigint;
-  readonly note: string;
-}
+type EarlierDeposit = Omit<Deposit, "id">;
+type EarlierAdjustment = Omit<Adjustment, "id">;
 
 /** The status at the time of the carry; later reports are behind it. */
 export async function earlierDeposit(client: PoolClient, id: Id): Promise<EarlierDeposit | undefined> {

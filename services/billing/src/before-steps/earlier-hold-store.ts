@@ -4,17 +4,14 @@ import type { Account, Hold, Id } from "@gr/ledger";
 import type { Pool, PoolClient } from "@gr/runtime";
 
 const MS = (column: string) => `floor(extract(epoch FROM ${column}) * 1000)`;
-const PLACED_AT_IN = (hold: string) => `${MS(`${hold}.placed_at`)}::bigint`;
-const PLACED_AT = PLACED_AT_IN("h");
+const PLACED_AT = `${MS("h.placed_at")}::bigint`;
 
 /**
  * Unix milliseconds at which a hold was placed.
- * @param place alias of its first step @param ended alias of its row, if it can have ended before the chain
+ * @param place alias of its first step
  */
-export const placedAtOf = (place: string, ended?: string) => {
-  const earlier = ended === undefined ? "" : `, ${PLACED_AT_IN(ended)}`;
-  return `coalesce((${place}.detail::jsonb -> 'carriedHold' ->> 'placedAt')::bigint, ${place}.at${earlier})`;
-};
+export const placedAtOf = (place: string) =>
+  `coalesce((${place}.detail::jsonb -> 'carriedHold' ->> 'placedAt')::bigint, ${place}.at)`;
 
 /** Booked costs are those up to the latest step that the account in memory has. */
 const HOLDS = `SELECT h.id, h.spender_id AS "spenderId", h.credits, h.state, h.charge, h.cost, h.attempt, h.service, h.provider,
@@ -49,6 +46,10 @@ export const PAGE_OF_ACCOUNT = page("h.account_id = $6 AND ");
 /** The exact time is a text: a number of milliseconds would be another one. */
 const PLACE = `SELECT h.account_id AS "accountId", ${PLACED_AT} AS at, h.placed_at::text AS time FROM hold h
   WHERE h.id = $1 AND h.state <> 'open'`;
+
+/** Columns as in the statement of the text log that reads steps. */
+export const EARLIER_HOLDS_OF_TEXTS = `SELECT h.id, h.state, coalesce(h.charge, 0) AS charge, coalesce(h.cost, 0) AS cost,
+    h.price_version AS "priceVersion", h.provider, ${PLACED_AT} AS "placedAt" FROM hold h WHERE h.account_id = $1 AND h.id = ANY ($2::uuid[]) AND h.state <> 'open'`;
 
 interface HoldRow {
   readonly id: Id;

@@ -11,7 +11,7 @@ import { createReadActivity } from "../activity/read-activity.ts";
 import { createStepLedger, type StepLedger } from "../step-ledger/step-ledger.ts";
 import { carry, type EarlierDatabase, earlierDatabase } from "../test/earlier/earlier-database-store.ts";
 import { EarlierLedger } from "../test/earlier/earlier-ledger-store.ts";
-import { NOTHING, placeOf } from "../test/earlier/earlier-operations.ts";
+import { NOTHING, type Operation, placeOf, postedOf } from "../test/earlier/earlier-operations.ts";
 import {
   addText,
   followedRows,
@@ -22,7 +22,6 @@ import {
   withTampered,
 } from "../test/earlier/version-before-store.ts";
 import { createTextLogStore, type TextLogStore } from "../text-log/text-log-store.ts";
-import type { Operation } from "../writer/operation.ts";
 
 const log = createLogger("silent", "test");
 const MINUTE = 60_000;
@@ -51,7 +50,6 @@ beforeAll(async () => {
   await ledger.open(accountId);
   await ledger.putDeposit(accountId, { id: randomUUID(), credits: 600n, status: "COMPLETED" }, at(0));
   const fields = {
-    parentId: null,
     name: "key",
     cap: null,
     period: "lifetime",
@@ -81,10 +79,8 @@ beforeAll(async () => {
   };
   chain = createStepLedger({ pool, clock, freeLimit: null, log, events });
   texts = createTextLogStore(pool, chain.reader);
-  await chain.writer.post([placeAt(new Date(clock.now()), laterId)]);
-  await chain.writer.post([
-    { ...NOTHING, kind: "capture", holdId: laterId, accountId, credits: 11n, cost: 12n },
-  ]);
+  await chain.writer.post([postedOf(placeAt(new Date(clock.now()), laterId))]);
+  await chain.writer.post([{ kind: "capture", holdId: laterId, accountId, charge: 11n, cost: 12n }]);
   await addText(database.pool, { accountId, spenderId, holdId: laterId, at: new Date(clock.now()) });
 });
 afterAll(async () => {
@@ -184,7 +180,7 @@ test("the text log has requests of both sides, with the state and the charge of 
   ]);
   const found = await Promise.all(holdIds.map((id) => texts.find(accountId, id)));
   expect(found.map((text) => text?.state)).toEqual(["captured", "captured", "released", "open"]);
-  expect(found[0]?.placedAt).toEqual(found[0]?.line?.beganAt);
+  expect(found[0]?.placedAt).toBe(found[0]?.line?.beganAt.getTime());
 });
 
 test("an answer of before is read for a day after its claim, and then deleted", async () => {

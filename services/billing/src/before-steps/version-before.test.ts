@@ -25,7 +25,6 @@ import { lockWaiters } from "../test/ledger-store.ts";
 const KEY = {
   ...({ name: "key", cap: 100n, period: "day", expiresAt: null, active: true, revision: 0n } as const),
   createdAt: new Date(),
-  parentId: null,
 };
 const PATIENCE = { timeoutMs: 60_000 };
 

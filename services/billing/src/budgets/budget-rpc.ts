@@ -11,11 +11,11 @@ import {
 } from "@gr/proto/budgets";
 import { implement, LONGEST_PAGE, type RpcService } from "@gr/runtime";
 import { credits, instant, invalid, limit, text, uuid } from "../rpc/field-rules.ts";
-import { levelOf, messageOfLevel, messageOfPeriod, periodOf } from "../rpc/message-names.ts";
-import { ledgerError } from "../writer/ledger-error.ts";
+import { LEVELS, type Names, nameOf, PERIODS } from "../rpc/message-names.ts";
+import { reaching } from "../writer/ledger-error.ts";
 import type { BudgetPage, BudgetRecord, BudgetState, BudgetStore, WantedBudget } from "./budgets.ts";
 
-const STATES: Readonly<Record<BudgetState, BudgetStateMessage>> = {
+const STATES: Names<BudgetState, BudgetStateMessage> = {
   open: BudgetStateMessage.OPEN,
   closed: BudgetStateMessage.CLOSED,
   expired: BudgetStateMessage.EXPIRED,
@@ -33,12 +33,6 @@ export function budgetRpc(budgets: BudgetStore): RpcService {
   });
 }
 
-async function reaching<T>(answer: Promise<T>): Promise<T> {
-  return answer.catch((error) => {
-    throw ledgerError(error);
-  });
-}
-
 function wantedOf(request: PutBudgetRequest): WantedBudget {
   const { accountId, budgetId, level, parentId, name, period, active, onlyNew } = request;
   return {
@@ -49,7 +43,7 @@ function wantedOf(request: PutBudgetRequest): WantedBudget {
       ...(parentId === "" ? {} : { parentId: uuid("parent_id", parentId) }),
       ...(name === undefined ? {} : { name: text("name", name) }),
       ...limitChange(request),
-      ...(period === SpendPeriod.UNSPECIFIED ? {} : { period: periodOf("period", period) }),
+      ...(period === SpendPeriod.UNSPECIFIED ? {} : { period: nameOf(PERIODS, "period", period) }),
       ...expiryChange(request),
       ...(active === undefined ? {} : { active }),
     },
@@ -59,7 +53,7 @@ function wantedOf(request: PutBudgetRequest): WantedBudget {
 
 /** Budgets of keys belong to the keys service. */
 function ownLevelOf(message: BudgetLevel) {
-  const level = levelOf("level", message);
+  const level = nameOf(LEVELS, "level", message);
   if (level === "key") throw invalid("level", "A key creates its budget itself");
   return level;
 }
@@ -84,7 +78,7 @@ function pageOf({ limit: most, after, levels, budgetIds }: ListBudgetsRequest): 
   return {
     limit: limit("limit", most),
     after: after === "" ? undefined : uuid("after", after),
-    levels: levels.length === 0 ? undefined : levels.map((level) => levelOf("levels", level)),
+    levels: levels.length === 0 ? undefined : levels.map((level) => nameOf(LEVELS, "levels", level)),
     only: budgetIds.length === 0 ? undefined : budgetIds.map((id) => uuid("budget_ids", id)),
   };
 }
@@ -96,10 +90,10 @@ function budgetMessage(record: BudgetRecord): MessageInitShape<typeof BudgetSche
     budgetId: id,
     accountId,
     parentId: parentId ?? "",
-    level: messageOfLevel(level),
+    level: LEVELS[level],
     name,
     ...(most === null ? {} : { limitCredits: most }),
-    period: messageOfPeriod(period),
+    period: PERIODS[period],
     ...(expiresAt === null ? {} : { expiresAt: BigInt(expiresAt) }),
     state: STATES[state],
     createdAt: BigInt(createdAt),

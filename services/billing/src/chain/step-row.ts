@@ -2,8 +2,12 @@
 import { type BudgetAfter, STEP_KINDS, type Step, type StepKind } from "@gr/ledger";
 import { readDetail } from "./state-text.ts";
 
+type Level = 1 | 2 | 3 | 4;
+type Numbers = { readonly [Name in `budget${Level}` | `window${Level}`]: number | null };
+type Amounts = { readonly [Name in `used${Level}` | `held${Level}`]: bigint | null };
+
 /** A row as the driver returns it; 64-bit integers are bigint. */
-export interface StepRow {
+export interface StepRow extends Numbers, Amounts {
   readonly account_id: string;
   readonly id: string;
   readonly seq: bigint;
@@ -16,22 +20,6 @@ export interface StepRow {
   readonly credited: bigint;
   readonly debited: bigint;
   readonly held: bigint;
-  readonly budget1: number | null;
-  readonly window1: number | null;
-  readonly used1: bigint | null;
-  readonly held1: bigint | null;
-  readonly budget2: number | null;
-  readonly window2: number | null;
-  readonly used2: bigint | null;
-  readonly held2: bigint | null;
-  readonly budget3: number | null;
-  readonly window3: number | null;
-  readonly used3: bigint | null;
-  readonly held3: bigint | null;
-  readonly budget4: number | null;
-  readonly window4: number | null;
-  readonly used4: bigint | null;
-  readonly held4: bigint | null;
   readonly attempt: number;
   readonly kind: number;
   readonly billed_by: string | null;

@@ -1,31 +1,28 @@
-// A hold as it is listed: credits reserved for one request, resolved once.
+// Hold owns the shape of the services on holds: credits reserved for one request, resolved once.
+import type {
+  HoldOperation,
+  HoldState,
+  Id,
+  Keep,
+  Lease as LeaseOperation,
+  Hold as LedgerHold,
+  Outcome,
+} from "@gr/ledger";
 
-import type { HoldTag } from "@gr/ledger";
-import type { Credits, PicoUsd } from "@gr/money";
+export type { HoldState } from "@gr/ledger";
 
-export type HoldState = "open" | "captured" | "released";
+/** The account is empty if the caller does not name it; that of a place never is. */
+export type PostedOperation = Exclude<HoldOperation, Keep | LeaseOperation>;
 
-export interface Hold extends HoldTag {
-  readonly id: string;
-  readonly accountId: string;
-  readonly spenderId: string;
-  readonly credits: Credits;
-  readonly state: HoldState;
-  /** Zero while open. */
-  readonly charge: Credits;
-  /** Of the current attempt; zero while open. */
-  readonly cost: PicoUsd;
-  /** From 1. */
-  readonly attempt: number;
-  readonly placedAt: Date;
-  readonly deadlineAt: Date;
-  /** Amounts of the capture of a leased hold with a kept answer. */
-  readonly kept: KeptCharge | undefined;
+export interface OperationWriter {
+  /** @returns an answer for each operation, in order */
+  post(operations: readonly PostedOperation[], signal?: AbortSignal): Promise<Outcome[]>;
 }
 
-export interface KeptCharge {
-  readonly credits: Credits;
-  readonly cost: PicoUsd;
+/** A hold of an account. Kept amounts are those of the capture of an open hold. */
+export interface Hold extends LedgerHold {
+  readonly accountId: Id;
+  readonly spenderId: Id;
 }
 
 export interface HoldFilter {
@@ -34,11 +31,6 @@ export interface HoldFilter {
   readonly limit: number;
   /** Id of the last hold before the page. */
   readonly after: string | undefined;
-}
-
-export interface HoldPage {
-  readonly holds: readonly Hold[];
-  readonly hasMore: boolean;
 }
 
 export interface Lease {
@@ -50,7 +42,7 @@ export interface Lease {
 
 export interface HoldStore {
   /** Oldest first. */
-  list(filter: HoldFilter): Promise<HoldPage>;
+  list(filter: HoldFilter): Promise<{ readonly holds: readonly Hold[]; readonly hasMore: boolean }>;
   /** Open holds past their deadline that nobody else has leased; oldest deadline first. Each has its kept amounts. */
   leaseExpired(lease: Lease): Promise<Hold[]>;
   countOpen(): Promise<OpenHolds[]>;

@@ -1,8 +1,7 @@
 // Account summary owns the public view of an account: its credit, and the usage of its API keys in the current windows. Pure.
 import { type Account, type Budget, budgetUse } from "@gr/ledger";
 import { pageOf } from "@gr/runtime";
-import type { CreditSummary, UsagePage } from "../accounts/accounts.ts";
-import type { SpenderUsage } from "../accounts/spender.ts";
+import type { CreditSummary, SpenderUsage, UsagePage } from "../accounts/accounts.ts";
 import { invalid } from "../rpc/field-rules.ts";
 
 /**
@@ -50,24 +49,6 @@ function inOrder({ definition: one }: Budget, { definition: other }: Budget): nu
 
 function usageOf(account: Account, budget: Budget, now: number): SpenderUsage {
   const { definition, used, requests } = budget;
-  const { id, parentId, name, limit, period, expiresAt, active, createdAt, revision } = definition;
-  const { used: windowUsed, windowStart: start } = budgetUse(account, budget, now);
-  return {
-    spender: {
-      id,
-      accountId: account.id,
-      parentId,
-      name,
-      cap: limit,
-      period,
-      expiresAt: expiresAt === null ? null : new Date(expiresAt),
-      active,
-      createdAt: new Date(createdAt),
-      revision,
-    },
-    used,
-    requests: BigInt(requests),
-    windowUsed,
-    windowStart: start === null ? null : new Date(start),
-  };
+  const { used: windowUsed, windowStart } = budgetUse(account, budget, now);
+  return { accountId: account.id, definition, used, requests, windowUsed, windowStart };
 }

@@ -1,25 +1,16 @@
 // Dry runs own the answers about a place that is not made: would this key, this claim, this size be accepted now? They run the
 // ledger's own decision on the stored state of the account.
-import { checkSpender, type Id, judgeClaim, type Outcome } from "@gr/ledger";
-import type { Credits } from "@gr/money";
+import { type Claim, checkSpender, judgeClaim, type Outcome, type Place } from "@gr/ledger";
 import type { Clock } from "@gr/runtime";
 import type { AccountReader, Answered } from "./account-reader.ts";
 
-export interface AskedClaim {
-  readonly accountId: Id;
-  readonly budgetId: Id;
-  readonly memberId?: Id | undefined;
-  readonly claim: { readonly key: string; readonly fingerprint: string };
-}
+/** A place without a step. */
+type AskedPlace = Pick<Place, "accountId" | "budgetId" | "memberId">;
 
-export interface AskedSpender {
-  readonly accountId: Id;
-  readonly budgetId: Id;
-  readonly memberId?: Id | undefined;
-  readonly claimKey: string | undefined;
-  /** 0 = the smallest hold */
-  readonly credits: Credits;
-}
+export type AskedClaim = AskedPlace & { readonly claim: Claim };
+
+/** Credits of 0 are the smallest hold. */
+export type AskedSpender = AskedPlace & Pick<Place, "credits"> & { readonly claimKey: string | undefined };
 
 export interface DryRuns {
   /** Outcome of a place with this claim; `done` if the key is free. */

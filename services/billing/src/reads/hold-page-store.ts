@@ -7,6 +7,7 @@ import { bucketOf } from "../chain/bucket.ts";
 import { queryByKey } from "../chain/step-store.ts";
 import type { NamedHold } from "../follower/open-hold-store.ts";
 import type { HoldFilter } from "../holds/hold.ts";
+import { BUCKETS } from "../shards/shard-store.ts";
 
 const NAME = (row: string, id: string) => `${row}.account_id AS "accountId", ${row}.${id} AS "holdId"`;
 
@@ -30,7 +31,6 @@ export const PLACED_OF_ACCOUNT = placed("s.bucket = $6 AND s.account_id = $7 AND
 const PLACE_OF = `SELECT s.account_id AS "accountId", s.seq, ${placedAtOf("s")} AS at FROM step s
   WHERE s.bucket = ANY ($1::int[]) AND s.id = $2 AND s.kind = 2`;
 
-const BUCKETS = Array.from({ length: 256 }, (_, bucket) => bucket);
 const ENDS = { captured: [5], released: [6, 7] } as const;
 
 /** Place of a hold in the orders of lists. */

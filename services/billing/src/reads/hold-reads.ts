@@ -87,22 +87,10 @@ function holdsOf(account: Account, ids: readonly Id[], { absentHolds }: Facts): 
 }
 
 function holdOf(account: Account, hold: LedgerHold): Hold {
-  const { id, credits, state, charge, cost, attempt, placedAt, deadlineAt, tag, kept } = hold;
   const [lowest] = hold.chain;
   const spender = lowest && account.budgets[lowest.budget - 1];
-  if (spender === undefined) throw new Error(`Hold ${id} names a budget that account ${account.id} lacks.`);
-  return {
-    ...tag,
-    id,
-    accountId: account.id,
-    spenderId: spender.definition.id,
-    credits,
-    state,
-    charge,
-    cost,
-    attempt,
-    placedAt: new Date(placedAt),
-    deadlineAt: new Date(deadlineAt),
-    kept: state === "open" && kept !== undefined ? { credits: kept.charge, cost: kept.cost } : undefined,
-  };
+  if (spender === undefined)
+    throw new Error(`Hold ${hold.id} names a budget that account ${account.id} lacks.`);
+  const kept = hold.state === "open" ? hold.kept : undefined;
+  return { ...hold, accountId: account.id, spenderId: spender.definition.id, kept };
 }

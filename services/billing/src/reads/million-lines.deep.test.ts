@@ -4,8 +4,9 @@ import { randomUUID } from "node:crypto";
 import { UsageGroup } from "@gr/proto/billing";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { bucketOf } from "../chain/bucket.ts";
+import { BUCKETS } from "../shards/shard-store.ts";
 import { type BillingUnderTest, startBilling, THURSDAY } from "../test/start-billing.ts";
-import { ALL_ENTRIES, BUCKETS, SUM_COSTS, sumUsageBy } from "./report-reads-store.ts";
+import { ALL_ENTRIES, SUM_COSTS, sumUsageBy } from "./report-reads-store.ts";
 
 const LINES = 1_000_000;
 const PAGE = 100;

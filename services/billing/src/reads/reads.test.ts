@@ -73,7 +73,7 @@ describe("credits", () => {
     const summary = await credits(ALL);
     expect(summary).toMatchObject({ deposited: 1_000n, remaining: 890n, held: 20n, suspended: false });
     expect(summary.usage).toMatchObject([
-      { used: 10n, requests: 2n, windowUsed: 10n, windowStart: new Date(THURSDAY - DAY_MS / 2) },
+      { used: 10n, requests: 2, windowUsed: 10n, windowStart: THURSDAY - DAY_MS / 2 },
     ]);
     await other.post({ kind: "suspend", accountId: wallet.accountId, suspended: true });
     expect((await credits()).suspended).toBe(true);
@@ -91,7 +91,8 @@ describe("credits", () => {
     await other.post(
       ...keys.map(({ budgetId, createdAt }) => budget({ accountId, budgetId }, { createdAt })),
     );
-    const ids = ({ usage }: Awaited<ReturnType<typeof credits>>) => usage.map(({ spender }) => spender.id);
+    const ids = ({ usage }: Awaited<ReturnType<typeof credits>>) =>
+      usage.map(({ definition }) => definition.id);
     const all = ids(await credits(ALL));
     expect(new Set(all)).toEqual(new Set([wallet.budgetId, ...keys.map(({ budgetId }) => budgetId)]));
     expect([all[0], all[1], all[4]]).toEqual([keys[0]?.budgetId, keys[2]?.budgetId, wallet.budgetId]);
@@ -136,7 +137,7 @@ describe("holds", () => {
     const { accountId, budgetId: spenderId } = wallet;
     expect((await list({ state: "captured" })).holds).toMatchObject([
       {
-        ...TAG,
+        tag: TAG,
         id: second.holdId,
         accountId,
         spenderId,
@@ -203,7 +204,7 @@ describe("holds", () => {
     };
     await writer.post(hold, keep(wallet, hold.holdId, 8n, "the answer"));
     rig.clock.advance(1);
-    expect(await lease(service)).toMatchObject([{ id: hold.holdId, kept: { credits: 8n, cost: 5n } }]);
+    expect(await lease(service)).toMatchObject([{ id: hold.holdId, kept: { charge: 8n, cost: 5n } }]);
     expect((await list({ state: "open" })).holds).toMatchObject([{ id: hold.holdId, kept: undefined }]);
   });
 

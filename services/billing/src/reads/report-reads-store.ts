@@ -24,6 +24,7 @@ import type {
   UsageSums,
 } from "../reports/report.ts";
 import { firstStepSince } from "../seals/seal-store.ts";
+import { BUCKETS } from "../shards/shard-store.ts";
 import type { AccountReader } from "./account-reader.ts";
 
 /** Kinds of steps that change the credit of an account. */
@@ -106,8 +107,6 @@ interface CostRow extends Omit<CostSum, "cost" | "lost"> {
   readonly cost: string;
   readonly lost: string;
 }
-
-export const BUCKETS = Array.from({ length: 256 }, (_, bucket) => bucket);
 
 export interface ReportReadsDeps {
   readonly pool: Pool;

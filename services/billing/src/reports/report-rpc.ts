@@ -10,6 +10,7 @@ import {
 import { implement, LONGEST_PAGE, type RpcService } from "@gr/runtime";
 import type { AccountStore } from "../accounts/accounts.ts";
 import { instant, invalid, limit, text, uuid } from "../rpc/field-rules.ts";
+import { type Names, nameOf } from "../rpc/message-names.ts";
 import { usageMessage } from "../rpc/messages.ts";
 import { reaching } from "../writer/ledger-error.ts";
 import type {
@@ -32,13 +33,13 @@ const DAY_MS = 86_400_000;
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const MOST_MODEL_CHARACTERS = 300;
 
-const KINDS: Readonly<Record<EntryKind, EntryKindMessage>> = {
+const KINDS: Names<EntryKind, EntryKindMessage> = {
   deposit: EntryKindMessage.DEPOSIT,
   refund: EntryKindMessage.REFUND,
   adjustment: EntryKindMessage.ADJUSTMENT,
   charge: EntryKindMessage.CHARGE,
 };
-const GROUPS: Readonly<Record<UsageGroup, UsageGroupMessage>> = {
+const GROUPS: Names<UsageGroup, UsageGroupMessage> = {
   day: UsageGroupMessage.DAY,
   spender: UsageGroupMessage.SPENDER,
   model: UsageGroupMessage.MODEL,
@@ -71,11 +72,11 @@ export function billingReportRpc({ reports, accounts }: ReportDeps): RpcService 
       const days = await reaching(
         reports.lastUsedDays(
           id,
-          usage.map(({ spender }) => spender.id),
+          usage.map(({ definition }) => definition.id),
         ),
       );
       return {
-        usage: usage.map((one) => ({ ...usageMessage(one), lastUsedDay: days.get(one.spender.id) ?? "" })),
+        usage: usage.map((one) => ({ ...usageMessage(one), lastUsedDay: days.get(one.definition.id) ?? "" })),
       };
     },
     async sumCosts(request) {
@@ -153,16 +154,6 @@ function instantOfDay(field: string, value: string): number {
     throw invalid(field, "It must be a day as YYYY-MM-DD");
   }
   return at;
-}
-
-function nameOf<Name extends string>(
-  names: Readonly<Record<Name, number>>,
-  field: string,
-  message: number,
-): Name {
-  const found = (Object.keys(names) as Name[]).find((name) => names[name] === message);
-  if (found === undefined) throw invalid(field, `It must be one of ${Object.keys(names).join(", ")}`);
-  return found;
 }
 
 function entryMessage(entry: Entry) {

@@ -76,10 +76,10 @@ export function text(field: string, value: string, most = 200): string {
   return value;
 }
 
-/** What SHA-256 gives. */
-export function digest(field: string, value: Uint8Array): Buffer {
+/** @returns a SHA-256 in hexadecimal digits */
+export function digest(field: string, value: Uint8Array): string {
   if (value.byteLength !== DIGEST_BYTES) throw invalid(field, `It must have ${DIGEST_BYTES} bytes`);
-  return Buffer.from(value);
+  return Buffer.from(value).toString("hex");
 }
 
 export function bytes(field: string, value: Uint8Array, most: number): Uint8Array {

@@ -10,11 +10,10 @@ import {
   type SpenderUsageSchema,
   type VerifyLedgerResponseSchema,
 } from "@gr/proto/billing";
-import type { CreditSummary } from "../accounts/accounts.ts";
-import type { SpenderUsage } from "../accounts/spender.ts";
+import type { CreditSummary, SpenderUsage } from "../accounts/accounts.ts";
 import type { Hold } from "../holds/hold.ts";
 import type { LedgerReport } from "../verify/ledger-report.ts";
-import { messageOfHoldState, messageOfLevel, messageOfPeriod } from "./message-names.ts";
+import { HOLD_STATES, LEVELS, PERIODS } from "./message-names.ts";
 
 const CODES = new Map<string, OutcomeCode>(
   Object.entries(OutcomeCode).flatMap(([name, code]) =>
@@ -37,7 +36,7 @@ export function outcomeMessage({
     code,
     inFlight,
     availableCredits: available,
-    ...(budget === undefined ? {} : { period: messageOfPeriod(budget.period), ...limitOf(budget) }),
+    ...(budget === undefined ? {} : { period: PERIODS[budget.period], ...limitOf(budget) }),
     resetsAt: BigInt(resetsAt),
     expiresAt: BigInt(expiresAt),
     suspended,
@@ -46,7 +45,7 @@ export function outcomeMessage({
 
 /** The amount of a budget above the key is not for the owner of the key. */
 function limitOf({ isLowest, limit, level }: RefusingBudget) {
-  return isLowest ? { capCredits: limit ?? 0n } : { budgetLevel: messageOfLevel(level) };
+  return isLowest ? { capCredits: limit ?? 0n } : { budgetLevel: LEVELS[level] };
 }
 
 export function creditsMessage(summary: CreditSummary): MessageInitShape<typeof GetCreditsResponseSchema> {
@@ -61,45 +60,34 @@ export function creditsMessage(summary: CreditSummary): MessageInitShape<typeof 
 }
 
 export function usageMessage(usage: SpenderUsage): MessageInitShape<typeof SpenderUsageSchema> {
-  const { spender, windowStart } = usage;
+  const { accountId, definition, windowStart } = usage;
+  const { id: spenderId, parentId, name, limit, period, expiresAt, active, createdAt, revision } = definition;
   return {
     spender: {
-      spenderId: spender.id,
-      accountId: spender.accountId,
-      name: spender.name,
-      ...(spender.cap === null ? {} : { capCredits: spender.cap }),
-      period: messageOfPeriod(spender.period),
-      ...(spender.expiresAt === null ? {} : { expiresAt: unixMs(spender.expiresAt) }),
-      active: spender.active,
-      createdAt: unixMs(spender.createdAt),
-      revision: spender.revision,
-      parentId: spender.parentId ?? "",
+      ...{ spenderId, accountId, name, active, revision },
+      parentId: parentId ?? "",
+      ...(limit === null ? {} : { capCredits: limit }),
+      period: PERIODS[period],
+      ...(expiresAt === null ? {} : { expiresAt: BigInt(expiresAt) }),
+      createdAt: BigInt(createdAt),
     },
     usedCredits: usage.used,
-    requests: usage.requests,
+    requests: BigInt(usage.requests),
     windowUsedCredits: usage.windowUsed,
-    ...(windowStart === null ? {} : { windowStart: unixMs(windowStart) }),
+    ...(windowStart === null ? {} : { windowStart: BigInt(windowStart) }),
   };
 }
 
 export function holdMessage(hold: Hold): MessageInitShape<typeof HoldSchema> {
+  const { id: holdId, accountId, spenderId, credits, attempt, tag, state, kept } = hold;
   return {
-    holdId: hold.id,
-    accountId: hold.accountId,
-    spenderId: hold.spenderId,
-    credits: hold.credits,
-    state: messageOfHoldState(hold.state),
+    ...{ holdId, accountId, spenderId, credits, attempt, ...tag },
+    state: HOLD_STATES[state],
     chargedCredits: hold.charge,
     costPicoUsd: hold.cost,
-    service: hold.service,
-    provider: hold.provider,
-    upstreamModel: hold.upstreamModel,
-    attempt: hold.attempt,
-    model: hold.model,
-    priceVersion: hold.priceVersion,
-    placedAt: unixMs(hold.placedAt),
-    deadlineAt: unixMs(hold.deadlineAt),
-    ...(hold.kept === undefined ? {} : { kept: { credits: hold.kept.credits, costPicoUsd: hold.kept.cost } }),
+    placedAt: BigInt(hold.placedAt),
+    deadlineAt: BigInt(hold.deadlineAt),
+    ...(kept === undefined ? {} : { kept: { credits: kept.charge, costPicoUsd: kept.cost } }),
   };
 }
 
@@ -113,8 +101,4 @@ export function reportMessage(report: LedgerReport): MessageInitShape<typeof Ver
     chargedCostPicoUsd: report.chargedCost,
     lostCostPicoUsd: report.lostCost,
   };
-}
-
-function unixMs(date: Date): bigint {
-  return BigInt(date.getTime());
 }

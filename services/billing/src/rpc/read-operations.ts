@@ -1,15 +1,16 @@
 // From the messages of a Post to operations. The whole call is checked before any of it is batched with others, so
 // that a malformed operation costs its own caller an error and nobody else anything.
+import type { Claim } from "@gr/ledger";
 import type { Credits } from "@gr/money";
 import { type Claim as ClaimMessage, type Operation as Message, ReleaseReason } from "@gr/proto/billing";
-import type { Claim, Operation } from "../writer/operation.ts";
+import type { PostedOperation } from "../holds/hold.ts";
 import { attempt, cost, credits, digest, instant, invalid, personOf, text, uuid } from "./field-rules.ts";
 
 /** Operations of one call, all in one transaction. */
 const MOST_OPERATIONS = 1_000;
 
 /** @throws ServiceError invalid_value; `param` is a path such as `operations[3].place.hold_id`. */
-export function readOperations(messages: readonly Message[]): Operation[] {
+export function readOperations(messages: readonly Message[]): PostedOperation[] {
   if (messages.length === 0) throw invalid("operations", "At least one operation is needed");
   if (messages.length > MOST_OPERATIONS) {
     throw invalid("operations", `At most ${MOST_OPERATIONS} operations fit in one call`);
@@ -17,7 +18,7 @@ export function readOperations(messages: readonly Message[]): Operation[] {
   return messages.map((message, index) => readOperation(message, `operations[${index}]`));
 }
 
-function readOperation({ operation }: Message, path: string): Operation {
+function readOperation({ operation }: Message, path: string): PostedOperation {
   switch (operation.case) {
     case "place": {
       const { value } = operation;
@@ -26,12 +27,10 @@ function readOperation({ operation }: Message, path: string): Operation {
         kind: "place",
         holdId: uuid(`${at}.hold_id`, value.holdId),
         accountId: uuid(`${at}.account_id`, value.accountId),
-        spenderId: uuid(`${at}.spender_id`, value.spenderId),
-        personId: personOf(value.personId),
-        credits: credits(`${at}.credits`, value.credits),
-        most: mostOf(at, value),
-        cost: null,
-        deadlineAt: instant(`${at}.deadline_at`, value.deadlineAt),
+        budgetId: uuid(`${at}.spender_id`, value.spenderId),
+        memberId: personOf(value.personId),
+        ...sizeOf(at, value),
+        deadlineAt: timeOf(at, value),
         tag: {
           service: text(`${at}.service`, value.service),
           provider: text(`${at}.provider`, value.provider),
@@ -39,50 +38,42 @@ function readOperation({ operation }: Message, path: string): Operation {
           model: text(`${at}.model`, value.model),
           priceVersion: text(`${at}.price_version`, value.priceVersion),
         },
-        attempt: null,
-        billedBy: null,
-        claim: value.claim === undefined ? null : readClaim(value.claim, `${at}.claim`),
+        claim: value.claim && readClaim(value.claim, `${at}.claim`),
       };
     }
-    case "capture":
+    case "capture": {
+      const at = `${path}.capture`;
+      const charge = credits(`${at}.credits`, operation.value.credits);
+      return { kind: "capture", ...holdOf(at, operation.value), charge, cost: costOf(at, operation.value) };
+    }
+    case "release": {
+      const { value } = operation;
+      const at = `${path}.release`;
       return {
-        ...ofHold(`${path}.capture`, operation.value),
-        kind: "capture",
-        credits: credits(`${path}.capture.credits`, operation.value.credits),
-        cost: cost(`${path}.capture.cost_pico_usd`, operation.value.costPicoUsd),
+        kind: "release",
+        ...holdOf(at, value),
+        unresolved: isUnresolved(`${at}.reason`, value.reason),
+        cost: costOf(at, value),
+        provider: billerOf(`${at}.provider`, value.provider),
       };
-    case "release":
-      return {
-        ...ofHold(`${path}.release`, operation.value),
-        kind: releaseKind(`${path}.release.reason`, operation.value.reason),
-        cost: cost(`${path}.release.cost_pico_usd`, operation.value.costPicoUsd),
-        tag: billerTag(`${path}.release.provider`, operation.value.provider),
-      };
-    case "extend":
-      return {
-        ...ofHold(`${path}.extend`, operation.value),
-        kind: "extend",
-        credits: credits(`${path}.extend.credits`, operation.value.credits),
-        most: mostOf(`${path}.extend`, operation.value),
-        deadlineAt: instant(`${path}.extend.deadline_at`, operation.value.deadlineAt),
-      };
+    }
+    case "extend": {
+      const { value } = operation;
+      const at = `${path}.extend`;
+      return { kind: "extend", ...holdOf(at, value), ...sizeOf(at, value), deadlineAt: timeOf(at, value) };
+    }
     case "nextAttempt": {
       const { value } = operation;
       const at = `${path}.next_attempt`;
       return {
-        ...ofHold(at, value),
         kind: "next",
-        cost: cost(`${at}.cost_pico_usd`, value.costPicoUsd),
-        deadlineAt: instant(`${at}.deadline_at`, value.deadlineAt),
-        tag: {
-          service: "",
-          provider: text(`${at}.provider`, value.provider),
-          upstreamModel: text(`${at}.upstream_model`, value.upstreamModel),
-          model: "",
-          priceVersion: "",
-        },
+        ...holdOf(at, value),
+        cost: costOf(at, value),
+        deadlineAt: timeOf(at, value),
+        provider: text(`${at}.provider`, value.provider),
+        upstreamModel: text(`${at}.upstream_model`, value.upstreamModel),
         attempt: attempt(`${at}.attempt`, value.attempt),
-        billedBy: billerTag(`${at}.billed_by`, value.billedBy),
+        billedBy: billerOf(`${at}.billed_by`, value.billedBy),
       };
     }
     default:
@@ -90,56 +81,45 @@ function readOperation({ operation }: Message, path: string): Operation {
   }
 }
 
-function ofHold(
+function holdOf(
   path: string,
   { holdId, accountId }: { readonly holdId: string; readonly accountId: string },
-): Omit<Operation, "kind"> {
+) {
   return {
     holdId: uuid(`${path}.hold_id`, holdId),
-    accountId: accountId === "" ? null : uuid(`${path}.account_id`, accountId),
-    spenderId: null,
-    credits: 0n,
-    most: null,
-    cost: null,
-    deadlineAt: null,
-    tag: null,
-    attempt: null,
-    billedBy: null,
-    claim: null,
+    accountId: accountId === "" ? "" : uuid(`${path}.account_id`, accountId),
   };
 }
 
-function mostOf(
+function sizeOf(
   path: string,
   { credits: least, mostCredits }: { readonly credits: Credits; readonly mostCredits?: Credits | undefined },
-): Credits | null {
-  if (mostCredits === undefined) return null;
+) {
+  const size = { credits: credits(`${path}.credits`, least) };
+  if (mostCredits === undefined) return size;
   if (mostCredits < least) throw invalid(`${path}.most_credits`, "It must not be below credits");
-  return credits(`${path}.most_credits`, mostCredits);
+  return { ...size, most: credits(`${path}.most_credits`, mostCredits) };
+}
+
+function costOf(path: string, { costPicoUsd }: { readonly costPicoUsd: bigint }) {
+  return cost(`${path}.cost_pico_usd`, costPicoUsd);
+}
+
+function timeOf(path: string, { deadlineAt }: { readonly deadlineAt: bigint }): number {
+  return Number(instant(`${path}.deadline_at`, deadlineAt));
 }
 
 /** @throws ServiceError invalid_value */
 export function readClaim({ key, fingerprint }: ClaimMessage, path: string): Claim {
-  return {
-    key: digest(`${path}.key`, key),
-    fingerprint: digest(`${path}.fingerprint`, fingerprint),
-  };
+  return { key: digest(`${path}.key`, key), fingerprint: digest(`${path}.fingerprint`, fingerprint) };
 }
 
-/** Only the provider counts. */
-function billerTag(field: string, provider: string): Operation["tag"] {
-  if (provider === "") return null;
-  return { service: "", provider: text(field, provider), upstreamModel: "", model: "", priceVersion: "" };
+function billerOf(field: string, provider: string): string | undefined {
+  return provider === "" ? undefined : text(field, provider);
 }
 
-function releaseKind(field: string, reason: ReleaseReason): "release" | "abandon" {
-  switch (reason) {
-    case ReleaseReason.NOT_SENT:
-    case ReleaseReason.FAILED:
-      return "release";
-    case ReleaseReason.UNRESOLVED:
-      return "abandon";
-    default:
-      throw invalid(field, "A release needs a reason");
-  }
+function isUnresolved(field: string, reason: ReleaseReason): boolean {
+  if (reason === ReleaseReason.UNRESOLVED) return true;
+  if (reason === ReleaseReason.NOT_SENT || reason === ReleaseReason.FAILED) return false;
+  throw invalid(field, "A release needs a reason");
 }

@@ -5,8 +5,7 @@ import { type Credits, formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import { LONGEST_PAGE, pageFields, type RestApi, restRoute } from "@gr/runtime";
 import { z } from "zod";
-import type { AccountStore, CreditSummary } from "../accounts/accounts.ts";
-import type { Spender, SpenderUsage } from "../accounts/spender.ts";
+import type { AccountStore, CreditSummary, SpenderUsage } from "../accounts/accounts.ts";
 import type { BillingEvents } from "../events.ts";
 import { uuid } from "./field-rules.ts";
 
@@ -118,35 +117,34 @@ function summaryOf(
 }
 
 /** Web tokens are what spends under the id of the account. They are listed when they have made a request. */
-function isWebToken({ id, accountId }: Spender): boolean {
-  return id === accountId;
+function isWebToken({ definition, accountId }: SpenderUsage): boolean {
+  return definition.id === accountId;
 }
 
-function isListed({ spender, requests }: SpenderUsage): boolean {
-  return !isWebToken(spender) || requests > 0n;
+function isListed(usage: SpenderUsage): boolean {
+  return !isWebToken(usage) || usage.requests > 0;
 }
 
-function entryOf({
-  spender,
-  used,
-  requests,
-  windowUsed,
-  windowStart,
-}: SpenderUsage): z.infer<typeof usageEntry> {
-  const { id, name, cap, period, expiresAt, active, createdAt } = spender;
-  const usage = { credit_usage: formatCredits(used), total_requests: Number(requests) };
-  if (isWebToken(spender)) return { ...WEB_TOKEN, ...usage, period_spend: usage.credit_usage };
+function entryOf(entry: SpenderUsage): z.infer<typeof usageEntry> {
+  const { definition, used, requests, windowUsed, windowStart } = entry;
+  const { id, name, limit, period, expiresAt, active, createdAt } = definition;
+  const usage = { credit_usage: formatCredits(used), total_requests: requests };
+  if (isWebToken(entry)) return { ...WEB_TOKEN, ...usage, period_spend: usage.credit_usage };
   const periodSpend: Credits = period === "lifetime" ? used : windowUsed;
   return {
     api_key_id: id,
     api_key_name: name,
     ...usage,
-    created_at: createdAt.toISOString(),
+    created_at: timeText(createdAt),
     is_active: active,
-    spend_limit: cap === null ? null : formatCredits(cap),
+    spend_limit: limit === null ? null : formatCredits(limit),
     spend_limit_period: period === "lifetime" ? null : period,
     period_spend: formatCredits(periodSpend),
-    period_start: windowStart?.toISOString() ?? null,
-    expires_at: expiresAt?.toISOString() ?? null,
+    period_start: windowStart === null ? null : timeText(windowStart),
+    expires_at: expiresAt === null ? null : timeText(expiresAt),
   };
+}
+
+function timeText(unixMs: number): string {
+  return new Date(unixMs).toISOString();
 }

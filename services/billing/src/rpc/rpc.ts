@@ -1,6 +1,6 @@
 // BillingService: messages to domain values and back. Every field is checked here, before anything is done.
 
-import type { Outcome } from "@gr/ledger";
+import type { BudgetDefinition, Id } from "@gr/ledger";
 import {
   BillingService,
   type CheckSpenderRequest,
@@ -14,15 +14,14 @@ import {
   type PutSpenderRequest,
 } from "@gr/proto/billing";
 import { implement, LONGEST_PAGE, type RpcService } from "@gr/runtime";
-import type { AccountStore, Adjustment, AdjustmentStore, UsagePage } from "../accounts/accounts.ts";
+import type { AccountStore, Adjustment, UsagePage } from "../accounts/accounts.ts";
 import type { Deposit } from "../accounts/deposit.ts";
-import type { Spender } from "../accounts/spender.ts";
-import type { AnswerStore, AnswerToKeep, CheckSpender, ClaimingSpender } from "../claims/claim-ports.ts";
+import type { AnswerStore, AnswerToKeep } from "../claims/claim-ports.ts";
 import type { BillingEvents } from "../events.ts";
-import type { HoldStore, Lease } from "../holds/hold.ts";
+import type { HoldStore, Lease, OperationWriter } from "../holds/hold.ts";
+import type { AskedClaim, AskedSpender, DryRuns } from "../reads/dry-runs.ts";
 import type { LedgerReport } from "../verify/ledger-report.ts";
 import { reaching } from "../writer/ledger-error.ts";
-import type { OperationWriter } from "../writer/operation.ts";
 import {
   bytes,
   cost,
@@ -37,17 +36,14 @@ import {
   text,
   uuid,
 } from "./field-rules.ts";
-import { depositStatusOf, holdStateOf, periodOf } from "./message-names.ts";
+import { DEPOSIT_STATUSES, HOLD_STATES, nameOf, PERIODS } from "./message-names.ts";
 import { creditsMessage, holdMessage, outcomeMessage, reportMessage } from "./messages.ts";
 import { readClaim, readOperations } from "./read-operations.ts";
 
-export interface BillingDeps {
+export interface BillingDeps extends DryRuns {
   readonly writer: OperationWriter;
   readonly accounts: AccountStore;
-  readonly adjustments: AdjustmentStore;
   readonly answers: AnswerStore;
-  readonly judgeClaim: (claiming: ClaimingSpender) => Promise<Outcome>;
-  readonly checkSpender: CheckSpender;
   readonly holds: HoldStore;
   readonly verify: (all: boolean) => Promise<LedgerReport>;
   readonly events: Pick<BillingEvents, "ledgerVerified">;
@@ -57,7 +53,7 @@ const LONGEST_LEASE_MS = 86_400_000n;
 const MOST_ANSWER_BYTES = 8 * 1024 * 1024;
 
 export function billingRpc(deps: BillingDeps): RpcService {
-  const { writer, accounts, adjustments, answers, judgeClaim, checkSpender, holds, verify, events } = deps;
+  const { writer, accounts, answers, judgeClaim, checkSpender, holds, verify, events } = deps;
   return implement(BillingService, {
     async post(request, { signal }) {
       const operations = readOperations(request.operations);
@@ -72,7 +68,7 @@ export function billingRpc(deps: BillingDeps): RpcService {
       return {};
     },
     async putSpender(request) {
-      await reaching(accounts.putSpender(readSpender(request)));
+      await reaching(accounts.putSpender(...readSpender(request)));
       return {};
     },
     async putDeposit(request) {
@@ -80,7 +76,7 @@ export function billingRpc(deps: BillingDeps): RpcService {
       return {};
     },
     async putAdjustment(request) {
-      await reaching(adjustments.put(readAdjustment(request)));
+      await reaching(accounts.putAdjustment(readAdjustment(request)));
       return {};
     },
     async keepAnswer(request) {
@@ -91,7 +87,7 @@ export function billingRpc(deps: BillingDeps): RpcService {
       return { outcome: outcomeMessage(await reaching(judgeClaim(readClaiming(request)))) };
     },
     async checkSpender(request) {
-      return { outcome: outcomeMessage(await reaching(checkSpender(...readCheck(request)))) };
+      return { outcome: outcomeMessage(await reaching(checkSpender(readCheck(request)))) };
     },
     async readAnswer({ accountId, holdId }) {
       const answer = await reaching(answers.read(uuid("account_id", accountId), uuid("hold_id", holdId)));
@@ -106,7 +102,7 @@ export function billingRpc(deps: BillingDeps): RpcService {
       const page = await reaching(
         holds.list({
           accountId: accountId === "" ? undefined : uuid("account_id", accountId),
-          state: state === HoldStateMessage.UNSPECIFIED ? undefined : holdStateOf("state", state),
+          state: state === HoldStateMessage.UNSPECIFIED ? undefined : nameOf(HOLD_STATES, "state", state),
           limit: limit("limit", request.limit),
           after: request.after === "" ? undefined : uuid("after", request.after),
         }),
@@ -124,21 +120,23 @@ export function billingRpc(deps: BillingDeps): RpcService {
   });
 }
 
-function readSpender({ spender }: PutSpenderRequest): Spender {
+function readSpender({ spender }: PutSpenderRequest): [accountId: Id, definition: BudgetDefinition] {
   if (spender === undefined) throw invalid("spender", "A spender is needed");
   const { capCredits: spendLimit, expiresAt } = spender;
-  return {
-    id: uuid("spender.spender_id", spender.spenderId),
-    accountId: uuid("spender.account_id", spender.accountId),
+  const id = uuid("spender.spender_id", spender.spenderId);
+  const accountId = uuid("spender.account_id", spender.accountId);
+  const definition: BudgetDefinition = {
+    ...{ id, level: "key" },
     parentId: spender.parentId === "" ? null : uuid("spender.parent_id", spender.parentId),
     name: text("spender.name", spender.name),
-    cap: spendLimit === undefined ? null : credits("spender.cap_credits", spendLimit),
-    period: periodOf("spender.period", spender.period),
-    expiresAt: expiresAt === undefined ? null : dateOf("spender.expires_at", expiresAt),
+    limit: spendLimit === undefined ? null : credits("spender.cap_credits", spendLimit),
+    period: nameOf(PERIODS, "spender.period", spender.period),
+    expiresAt: expiresAt === undefined ? null : timeOf("spender.expires_at", expiresAt),
     active: spender.active,
-    createdAt: dateOf("spender.created_at", spender.createdAt),
+    createdAt: timeOf("spender.created_at", spender.createdAt),
     revision: revision("spender.revision", spender.revision),
   };
+  return [accountId, definition];
 }
 
 function readDeposit(request: PutDepositRequest): Deposit {
@@ -148,7 +146,7 @@ function readDeposit(request: PutDepositRequest): Deposit {
     id: uuid("deposit_id", request.depositId),
     accountId: uuid("account_id", request.accountId),
     credits: amount,
-    status: depositStatusOf("status", request.status),
+    status: nameOf(DEPOSIT_STATUSES, "status", request.status),
     source: text("source", request.source),
   };
 }
@@ -173,13 +171,17 @@ function readAnswerToKeep(request: KeepAnswerRequest): AnswerToKeep {
   };
 }
 
-function readClaiming({ accountId, spenderId, personId, claim }: JudgeClaimRequest): ClaimingSpender {
+function readClaiming({ claim, ...payer }: JudgeClaimRequest): AskedClaim {
   if (claim === undefined) throw invalid("claim", "A claim is needed");
+  return { ...payerOf(payer), claim: readClaim(claim, "claim") };
+}
+
+/** Account and key that would pay, and the person of a web token. */
+function payerOf({ accountId, spenderId, personId }: Record<"accountId" | "spenderId" | "personId", string>) {
   return {
     accountId: uuid("account_id", accountId),
-    spenderId: uuid("spender_id", spenderId),
-    personId: personOf(personId),
-    claim: readClaim(claim, "claim"),
+    budgetId: uuid("spender_id", spenderId),
+    memberId: personOf(personId),
   };
 }
 
@@ -197,20 +199,9 @@ function readUsagePage({
   };
 }
 
-function readCheck({
-  accountId,
-  spenderId,
-  personId,
-  claimKey,
-  credits: least,
-}: CheckSpenderRequest): Parameters<CheckSpender> {
-  const payer = {
-    accountId: uuid("account_id", accountId),
-    spenderId: uuid("spender_id", spenderId),
-    personId: personOf(personId),
-  };
-  const key = claimKey.byteLength === 0 ? undefined : digest("claim_key", claimKey);
-  return [payer, key, credits("credits", least)];
+function readCheck({ claimKey: key, credits: least, ...payer }: CheckSpenderRequest): AskedSpender {
+  const claimKey = key.byteLength === 0 ? undefined : digest("claim_key", key);
+  return { ...payerOf(payer), claimKey, credits: credits("credits", least) };
 }
 
 function readLease({ service, limit: most, leaseMs }: LeaseExpiredHoldsRequest): Lease {
@@ -220,6 +211,6 @@ function readLease({ service, limit: most, leaseMs }: LeaseExpiredHoldsRequest):
   return { service: text("service", service), limit: limit("limit", most), leaseMs };
 }
 
-function dateOf(field: string, unixMs: bigint): Date {
-  return new Date(Number(instant(field, unixMs)));
+function timeOf(field: string, unixMs: bigint): number {
+  return Number(instant(field, unixMs));
 }

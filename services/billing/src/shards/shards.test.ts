@@ -14,7 +14,8 @@ import {
 } from "../test/chain/chain-rig.ts";
 import { openHoldRows, usageRequests } from "../test/chain/follower-store.ts";
 import { moveShard, secondPhases } from "../test/chain/shards-store.ts";
-import { groupByShard, shardsOf } from "./shard-store.ts";
+import { readLatestSteps } from "../windows-copy/latest-step-store.ts";
+import { BUCKETS, groupByShard, shardsOf } from "./shard-store.ts";
 
 const SHARDS = 8;
 
@@ -50,6 +51,18 @@ test("one flush of accounts in all shards is stored, and decided again where ano
   for (const each of [one, other, one, other]) {
     const codes = await each.codes(...wallets.map((wallet) => place(wallet, 10n)));
     expect(new Set(codes)).toEqual(new Set(["done"]));
+  }
+});
+
+test("the latest steps of accounts in all shards are read", async () => {
+  const ids = (await openWallets()).map(({ accountId }) => accountId);
+  const client = await rig.pool.connect();
+  try {
+    const latest = await readLatestSteps(client, ids);
+    expect(ids.map((id) => latest.get(id)?.credited)).toEqual(ids.map(() => 1_000n));
+    expect(await readLatestSteps(client, [])).toEqual(new Map());
+  } finally {
+    client.release();
   }
 });
 
@@ -99,9 +112,8 @@ test("sums have each step once while every shard moves to another server and bac
 
 test("each bucket is in one group", async () => {
   const shards = await shardsOf(rig.pool);
-  const buckets = Array.from({ length: 256 }, (_, bucket) => bucket);
-  const groups = groupByShard(shards, buckets, (bucket) => bucket);
+  const groups = groupByShard(shards, BUCKETS, (bucket) => bucket);
   expect(groups).toHaveLength(shards.isDistributed ? SHARDS : 1);
-  expect(groups.flat().toSorted((one, other) => one - other)).toEqual(buckets);
+  expect(groups.flat().toSorted((one, other) => one - other)).toEqual(BUCKETS);
   expect(groupByShard(shards, [], (bucket: number) => bucket)).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { StatementService } from "@gr/proto/billing";
 import { implement, LONGEST_PAGE, type Pool, type RpcService } from "@gr/runtime";
 import { bucketOf } from "../chain/bucket.ts";
 import { invalid, uuid } from "../rpc/field-rules.ts";
-import { ledgerError } from "../writer/ledger-error.ts";
+import { reaching } from "../writer/ledger-error.ts";
 import { listLines, readSealedMonth } from "./statement-store.ts";
 
 const MONTH = /^(\d{4})-(0[1-9]|1[0-2])$/;
@@ -20,19 +20,15 @@ export function statementRpc(pool: Pool, key: KeyObject | undefined): RpcService
       const chain = { accountId, bucket: bucketOf(accountId) };
       const endsAt = endOf(month);
       if (after < 0n) throw invalid("after", "It must be the number of a step, or 0");
-      try {
-        const sealed = await readSealedMonth(pool, chain, endsAt);
-        if (sealed === undefined) throw noSeal(month);
-        const { text: seal, hash, firstSeq, lastSeq } = sealed;
-        const from = after < firstSeq ? firstSeq - 1n : after;
-        const last = from + BigInt(LONGEST_PAGE) < lastSeq ? from + BigInt(LONGEST_PAGE) : lastSeq;
-        const lines = await listLines(pool, chain, from, last);
-        const signature =
-          key === undefined ? "" : sign(null, Buffer.from(`statement ${hash}`), key).toString("base64");
-        return { seal, hash, signature, publicKey, lines, hasMore: last < lastSeq };
-      } catch (error) {
-        throw ledgerError(error);
-      }
+      const sealed = await reaching(readSealedMonth(pool, chain, endsAt));
+      if (sealed === undefined) throw noSeal(month);
+      const { text: seal, hash, firstSeq, lastSeq } = sealed;
+      const from = after < firstSeq ? firstSeq - 1n : after;
+      const last = from + BigInt(LONGEST_PAGE) < lastSeq ? from + BigInt(LONGEST_PAGE) : lastSeq;
+      const lines = await reaching(listLines(pool, chain, from, last));
+      const signature =
+        key === undefined ? "" : sign(null, Buffer.from(`statement ${hash}`), key).toString("base64");
+      return { seal, hash, signature, publicKey, lines, hasMore: last < lastSeq };
     },
   });
 }

@@ -7,8 +7,7 @@ import { earlierDeposit } from "../before-steps/earlier-credit-store.ts";
 import { earlierOwners } from "../before-steps/earlier-hold-store.ts";
 import { bucketOf } from "../chain/bucket.ts";
 import { readDetail } from "../chain/state-text.ts";
-
-const BUCKETS = Array.from({ length: 256 }, (_, bucket) => bucket);
+import { BUCKETS } from "../shards/shard-store.ts";
 
 const HOLDS = `SELECT s.id, s.account_id FROM step s
   WHERE s.bucket = ANY ($1::int[]) AND s.id = ANY ($2::uuid[]) AND s.kind = 2`;

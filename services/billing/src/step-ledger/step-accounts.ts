@@ -1,11 +1,9 @@
 // Step accounts own the changes of accounts that are no requests: openings, suspensions, keys, payments and corrections. Each change is
 // a step; the report of a payment is stored beside it for states that change no credit.
-import type { Account, BudgetDefinition, Id, Outcome } from "@gr/ledger";
+import type { Account, Id, Outcome } from "@gr/ledger";
 import { type Clock, inTransaction, type Pool } from "@gr/runtime";
-import type { Adjustment, AdjustmentStore } from "../accounts/accounts.ts";
 import { type AccountStore, noAccount } from "../accounts/accounts.ts";
 import { depositEntry } from "../accounts/deposit.ts";
-import type { Spender } from "../accounts/spender.ts";
 import { earlierAdjustment } from "../before-steps/earlier-credit-store.ts";
 import type { ChainOperation } from "../chain/chain-operation.ts";
 import type { AccountReader } from "../reads/account-reader.ts";
@@ -20,7 +18,7 @@ export interface StepAccountsDeps {
   readonly post: (operations: readonly ChainOperation[]) => Promise<Outcome[]>;
 }
 
-export function createStepAccounts(deps: StepAccountsDeps): AccountStore & AdjustmentStore {
+export function createStepAccounts(deps: StepAccountsDeps): AccountStore {
   const { pool, clock, accounts, post } = deps;
   const now = () => Math.floor(clock.now());
   const postOne = async (operation: ChainOperation): Promise<Outcome> => {
@@ -52,10 +50,9 @@ export function createStepAccounts(deps: StepAccountsDeps): AccountStore & Adjus
       await requireAccount(accountId);
       await postOne({ kind: "suspend", accountId, suspended });
     },
-    putSpender: async (spender) => {
-      const { accountId } = spender;
+    putSpender: async (accountId, definition) => {
       await requireAccount(accountId);
-      const { code } = await postOne({ kind: "budget", accountId, definition: definitionOf(spender) });
+      const { code } = await postOne({ kind: "budget", accountId, definition });
       if (code === "done") return;
       if (code === "invalid_parent") throw invalid("spender.parent_id", PARENT_RULE);
       throw invalid("spender.revision", "A newer revision of this spender is stored");
@@ -74,7 +71,7 @@ export function createStepAccounts(deps: StepAccountsDeps): AccountStore & Adjus
         }),
       );
     },
-    put: async ({ id, accountId, credits, reason: note }: Adjustment) => {
+    putAdjustment: async ({ id, accountId, credits, reason: note }) => {
       await requireAccount(accountId);
       await inTurn(() =>
         inTransaction(pool, async (client) => {
@@ -86,7 +83,7 @@ export function createStepAccounts(deps: StepAccountsDeps): AccountStore & Adjus
           const earlier = await earlierAdjustment(client, id);
           if (earlier !== undefined) {
             const isSame =
-              earlier.accountId === accountId && earlier.credits === credits && earlier.note === note;
+              earlier.accountId === accountId && earlier.credits === credits && earlier.reason === note;
             return requireDone({ code: isSame ? "done" : "already_resolved" }, "adjustment_id");
           }
           const step = { kind: "adjustment", accountId, id, credits, note } as const;
@@ -107,12 +104,3 @@ export function createStepAccounts(deps: StepAccountsDeps): AccountStore & Adjus
 
 const PARENT_RULE =
   "It must be a budget of this account of the level account, member or customer, and it never changes";
-
-function definitionOf(spender: Spender): BudgetDefinition {
-  const { id, parentId, name, cap: limit, period, expiresAt, active, createdAt, revision } = spender;
-  return {
-    ...{ id, parentId, level: "key", name, limit, period, active, revision },
-    expiresAt: expiresAt?.getTime() ?? null,
-    createdAt: createdAt.getTime(),
-  };
-}

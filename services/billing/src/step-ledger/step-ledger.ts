@@ -1,19 +1,19 @@
 // Step ledger owns billing's services over the chain of steps: one object that the RPC and REST services answer from.
 import { CLAIM_LIFETIME_MS, type Id, type Outcome } from "@gr/ledger";
 import type { Clock, Logger, Pool } from "@gr/runtime";
-import type { AccountStore, AdjustmentStore } from "../accounts/accounts.ts";
+import type { AccountStore } from "../accounts/accounts.ts";
 import { sweepEarlierAnswers } from "../before-steps/earlier-answer-store.ts";
 import { type BudgetStore, createBudgets } from "../budgets/budgets.ts";
 import { ChainConnection, type ChainOptions, type KnownCopies } from "../chain/chain-connection.ts";
 import type { ChainOperation } from "../chain/chain-operation.ts";
-import type { AnswerStore, AnswerToKeep, CheckSpender, ClaimingSpender } from "../claims/claim-ports.ts";
+import type { AnswerStore, AnswerToKeep } from "../claims/claim-ports.ts";
 import { sweepClaims } from "../follower/claim-sweep-store.ts";
 import { Follower } from "../follower/follower.ts";
 import { openHoldsReader } from "../follower/open-hold-store.ts";
 import { sumsReader } from "../follower/sums-store.ts";
-import type { HoldStore } from "../holds/hold.ts";
+import type { HoldStore, OperationWriter, PostedOperation } from "../holds/hold.ts";
 import { AccountReader } from "../reads/account-reader.ts";
-import { createDryRuns } from "../reads/dry-runs.ts";
+import { createDryRuns, type DryRuns } from "../reads/dry-runs.ts";
 import { createHoldReads } from "../reads/hold-reads.ts";
 import { readKeptAnswer } from "../reads/kept-answer-store.ts";
 import { createReportReads } from "../reads/report-reads-store.ts";
@@ -24,8 +24,6 @@ import type { LedgerReport } from "../verify/ledger-report.ts";
 import { verifyChains } from "../verify/verify-chains.ts";
 import type { ClockCheck } from "../writer/clock-check-store.ts";
 import { LedgerWriter } from "../writer/ledger-writer.ts";
-import type { Operation, OperationWriter } from "../writer/operation.ts";
-import { chainOperationOf, claimOf } from "./operation-steps.ts";
 import { ownersOf } from "./owner-store.ts";
 import { createStepAccounts } from "./step-accounts.ts";
 
@@ -54,13 +52,10 @@ export interface StepLedgerEvents {
   refusedFromMemory(places: number): void;
 }
 
-export interface StepLedger {
+export interface StepLedger extends DryRuns {
   readonly writer: OperationWriter;
   readonly accounts: AccountStore;
-  readonly adjustments: AdjustmentStore;
   readonly answers: AnswerStore;
-  readonly judgeClaim: (claiming: ClaimingSpender) => Promise<Outcome>;
-  readonly checkSpender: CheckSpender;
   readonly budgets: BudgetStore;
   readonly holds: HoldStore;
   readonly reports: ReportStore;
@@ -101,21 +96,15 @@ export function createStepLedger(options: StepLedgerOptions): StepLedger {
   const accounts = new AccountReader(pool);
   const sums = new Follower({ pool, reader: sumsReader, log, ...time });
   const openHolds = new Follower({ pool, reader: openHoldsReader, log, ...time });
-  const stepAccounts = createStepAccounts({ pool, clock, accounts, post });
-  const dryRuns = createDryRuns(accounts, clock);
   const now = () => Math.floor(clock.now());
   return {
     writer: { post: (operations, signal) => postOperations(pool, post, operations, signal) },
-    accounts: stepAccounts,
-    adjustments: stepAccounts,
+    accounts: createStepAccounts({ pool, clock, accounts, post }),
     answers: {
       keep: (answer) => keepAnswer(pool, post, answer),
       read: (accountId, holdId) => readKeptAnswer(pool, accountId, holdId, now()),
     },
-    judgeClaim: ({ accountId, spenderId: budgetId, personId: memberId, claim }) =>
-      dryRuns.judgeClaim({ accountId, budgetId, memberId, claim: claimOf(claim) }),
-    checkSpender: ({ accountId, spenderId: budgetId, personId: memberId }, key, credits) =>
-      dryRuns.checkSpender({ accountId, budgetId, memberId, claimKey: key?.toString("hex"), credits }),
+    ...createDryRuns(accounts, clock),
     budgets: createBudgets({ accounts, clock, post }),
     holds: createHoldReads({ pool, clock, accounts, openHolds, post, log }),
     reports: createReportReads({ pool, accounts, sums }),
@@ -142,20 +131,20 @@ const UNKNOWN_HOLD: Outcome = { code: "unknown_hold" };
 async function postOperations(
   pool: Pool,
   post: PostSteps,
-  operations: readonly Operation[],
+  operations: readonly PostedOperation[],
   signal: AbortSignal | undefined,
 ): Promise<Outcome[]> {
   const owners = new Map<Id, Id>();
   for (const { kind, holdId, accountId } of operations) {
-    if (kind === "place" && accountId !== null && !owners.has(holdId)) owners.set(holdId, accountId);
+    if (kind === "place" && !owners.has(holdId)) owners.set(holdId, accountId);
   }
-  const lost = operations.filter(({ holdId, accountId }) => accountId === null && !owners.has(holdId));
+  const lost = operations.filter(({ holdId, accountId }) => accountId === "" && !owners.has(holdId));
   for (const [id, owner] of await ownersOf(pool, [...new Set(lost.map(({ holdId }) => holdId))])) {
     owners.set(id, owner);
   }
   const asked = operations.map((operation) => {
-    const accountId = operation.accountId ?? owners.get(operation.holdId);
-    return accountId === undefined ? undefined : chainOperationOf(operation, accountId);
+    const accountId = operation.accountId || owners.get(operation.holdId);
+    return accountId === undefined ? undefined : { ...operation, accountId };
   });
   const known = asked.filter((operation) => operation !== undefined);
   const outcomes = known.length === 0 ? [] : await post(known, signal);

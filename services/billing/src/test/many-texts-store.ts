@@ -8,9 +8,9 @@ const REQUEST = `(SELECT n, md5($1::text || n)::uuid AS id, CASE WHEN n % 2 = 0 
     $4::bigint - (1 + $3 - n) * $5::bigint AS at FROM generate_series(1, $3::int) n) r`;
 const BUCKET = "get_byte(uuid_send(account_id), 15)";
 
-const PLACES = `${STEP} SELECT 1, ${BUCKET}, account_id, 1000 + 2 * n - 1, id, 2, at, 1, 0, 0, NULL, 1000000000, 0, 1, 1, NULL, at,
+const PLACES = `${STEP} SELECT 0, ${BUCKET}, account_id, 1000 + 2 * n - 1, id, 2, at, 1, 0, 0, NULL, 1000000000, 0, 1, 1, NULL, at,
     'text-proxy', 'p', 'p', 'm' || n % 7, '1' FROM ${REQUEST}`;
-const ENDS = `${STEP} SELECT 1, ${BUCKET}, account_id, 1000 + 2 * n, id, CASE WHEN n % 20 = 2 THEN 6 ELSE 5 END, at, -1, 0, 1, 1000 + 2 * n - 1,
+const ENDS = `${STEP} SELECT 0, ${BUCKET}, account_id, 1000 + 2 * n, id, CASE WHEN n % 20 = 2 THEN 6 ELSE 5 END, at, -1, 0, 1, 1000 + 2 * n - 1,
     1000000000, 0, 0, 1, 'p', NULL, NULL, NULL, NULL, NULL, NULL FROM ${REQUEST}`;
 const LINES = `INSERT INTO text_line (id, account_id, spender_id, model, api, stream, began_at, took_ms, finish_reason, user_tag,
     attempts, error_reason, error_message)

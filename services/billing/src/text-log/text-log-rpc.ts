@@ -14,14 +14,13 @@ import {
 } from "@gr/proto/billing";
 import { type Clock, implement, pageOf, type RpcService } from "@gr/runtime";
 import { instant, invalid, limit, text, uuid } from "../rpc/field-rules.ts";
-import { holdStateOf, messageOfHoldState } from "../rpc/message-names.ts";
+import { HOLD_STATES, nameOf } from "../rpc/message-names.ts";
 import { reaching } from "../writer/ledger-error.ts";
+import type { TextBars, TextFilter } from "./text-list-store.ts";
 import {
   type Days,
   type LoggedText,
   MOST_DAYS,
-  type TextBars,
-  type TextFilter,
   type TextLine,
   type TextLogStore,
   type TextUsage,
@@ -70,7 +69,7 @@ export function textLogRpc(store: TextLogStore, byDefault: Days, clock: Pick<Clo
       return {
         ...(oldestAt && { oldestAt: BigInt(oldestAt.getTime()) }),
         sums: sums.map(({ bar, state, requests, charge }) => {
-          return { bar, state: messageOfHoldState(state), requests, chargedCredits: charge };
+          return { bar, state: HOLD_STATES[state], requests, chargedCredits: charge };
         }),
         latencies: [...latencies],
       };
@@ -114,7 +113,7 @@ async function readFilter(store: TextLogStore, request: ListTextsRequest): Promi
       spenderIds.length === 0 ? undefined : spenderIds.map((id, at) => uuid(`spender_ids[${at}]`, id)),
     model: model === "" ? undefined : text("model", model, MOST_MODEL_CHARACTERS),
     provider: provider === "" ? undefined : text("provider", provider, MOST_MODEL_CHARACTERS),
-    state: state === HoldState.UNSPECIFIED ? undefined : holdStateOf("state", state),
+    state: state === HoldState.UNSPECIFIED ? undefined : nameOf(HOLD_STATES, "state", state),
     beganAfter: moment("began_after", beganAfter),
     beganBefore: moment("began_before", beganBefore),
     before: before === undefined ? await placeOf(store, account, after) : readPlace(before),
@@ -203,8 +202,8 @@ function messageOf(logged: LoggedText): MessageInitShape<typeof TextSchema> {
   const { id, spenderId, model, state, placedAt, charge, cost, priceVersion, provider, line } = logged;
   return {
     ...{ requestId: id, spenderId, model, priceVersion, provider },
-    state: messageOfHoldState(state),
-    placedAt: BigInt(placedAt.getTime()),
+    state: HOLD_STATES[state],
+    placedAt: BigInt(placedAt),
     chargedCredits: charge,
     costPicoUsd: cost,
     ...(line === undefined ? {} : { line: lineMessage(line) }),

@@ -2,14 +2,16 @@
 // found from its hold on, whether its line came or not; what is old goes.
 import { randomUUID } from "node:crypto";
 import { HoldState, SpendPeriod, TextApi } from "@gr/proto/billing";
-import { until } from "@gr/testing";
+import { isDistributedRun, until } from "@gr/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { bucketOf } from "../chain/bucket.ts";
 import { PLAN_BY_KEY } from "../chain/step-store.ts";
 import { AccountReader } from "../reads/account-reader.ts";
 import { addTexts } from "../test/many-texts-store.ts";
 import { type BillingUnderTest, startBilling, startBillingOn, THURSDAY } from "../test/start-billing.ts";
 import { capture, openWallet, place, post, release, type Wallet } from "../test/wallet.ts";
-import { createTextLogStore, FIND_LINE, pageQuery, removeFrom, type TextFilter } from "./text-log-store.ts";
+import { HOLDS, linesQuery, readTexts, type TextFilter } from "./text-list-store.ts";
+import { createTextLogStore, FIND_LINE, removeFrom } from "./text-log-store.ts";
 import { textMonths } from "./text-months-store.ts";
 
 const DAY_MS = 86_400_000;
@@ -173,6 +175,30 @@ test("pages are of a key, a model, a state and a time when asked for", async () 
   expect(await idsOf({ beganAfter: BigInt(THURSDAY - DAY_MS) })).toEqual(new Set([other, failed, running]));
 });
 
+test("a page of a state reads on until it is full, and refuses to read without an end", async () => {
+  const mine = await openWallet(ledger.inProcess, 1_000n);
+  const failed: string[] = [];
+  for (let at = 0; at < 3; at += 1) {
+    const id = await held(mine);
+    await post(ledger.inProcess, release(id));
+    const beganAt = BigInt(THURSDAY - DAY_MS + at);
+    await ledger.texts.writeTexts({ lines: [lineOf(mine, id, { beganAt })] });
+    failed.unshift(id);
+  }
+  for (let at = 0; at < 12; at += 1) await charged(mine, { beganAt: BigInt(THURSDAY + at) });
+  const { accountId } = mine;
+  const page = async (filter: object) => {
+    const request = { accountId, state: HoldState.RELEASED, limit: 2, ...filter };
+    const { texts, hasMore } = await ledger.texts.listTexts(request);
+    return [texts.map(({ requestId }) => requestId), hasMore];
+  };
+  expect(await page({})).toEqual([failed.slice(0, 2), true]);
+  expect(await page({ after: failed[1] })).toEqual([failed.slice(2), false]);
+  const filter: TextFilter = { ...NO_FILTER, accountId, state: "released", limit: 1 };
+  await expect(readTexts(ledger.db, filter, "DESC", 10)).rejects.toMatchObject({ param: "began_before" });
+  expect((await readTexts(ledger.db, filter, "DESC", 11)).map(({ id }) => id)).toEqual(failed.slice(0, 2));
+});
+
 test("pages are of a provider, by the last attempt, and of several spenders in one order", async () => {
   const [mine, second] = [
     await openWallet(ledger.inProcess, 1_000n),
@@ -302,7 +328,7 @@ describe("a large log over three partitions", () => {
     return rows.map((row) => row["QUERY PLAN"]).join("\n");
   };
   const pageOf = (filter: Partial<TextFilter>) =>
-    pageQuery({ ...NO_FILTER, accountId: mine.accountId, limit: 20, ...filter });
+    linesQuery({ ...NO_FILTER, accountId: mine.accountId, limit: 20, ...filter }, "DESC");
   /** Partitions in the order of the plan, and their indexes. */
   const scansOf = (plan: string) =>
     Array.from(plan.matchAll(/using (\S+) on (text_(?:line|request)\S*) /g), ([, index, month]) => ({
@@ -365,6 +391,20 @@ describe("a large log over three partitions", () => {
     expect(await monthsOf({ beganAfter: march, beganBefore: new Date(Date.UTC(2026, 2, 20)) })).toEqual([
       "text_line_2026_03",
     ]);
+  });
+
+  test("has the holds of a page, which one server finds by their ids", async () => {
+    const { accountId } = mine;
+    const { text, values } = pageOf({});
+    const { rows } = await db.query<{ id: string }>(text, values);
+    const ids = rows.map(({ id }) => id);
+    const plan = await planOf(HOLDS, [bucketOf(accountId), accountId, ids]);
+    if (isDistributedRun()) expect(plan).toMatch(/Task Count: 1\b/);
+    else
+      expect(plan).toMatch(
+        /using step_beginning on step .*using step_pkey on step e .*using step_pkey on step n /s,
+      );
+    expect(plan).not.toMatch(/Seq Scan/);
   });
 
   test("is read for an id in the partition of its hold, from the key of the partition", async () => {

@@ -3,6 +3,7 @@ import type { Id } from "@gr/ledger";
 import type { PoolClient } from "@gr/runtime";
 import { bucketOf } from "../chain/bucket.ts";
 import type { LatestStep } from "../chain/state-store.ts";
+import { readByShard } from "../shards/shard-store.ts";
 
 const LATEST = `SELECT s.account_id, s.seq, s.at, s.credited, s.debited, s.held
   FROM unnest($2::int[], $3::uuid[]) AS asked (bucket, account_id)
@@ -21,10 +22,11 @@ export async function readLatestSteps(
   client: PoolClient,
   accountIds: readonly Id[],
 ): Promise<Map<Id, LatestStep>> {
-  if (accountIds.length === 0) return new Map();
-  const buckets = accountIds.map(bucketOf);
-  const values = [[...new Set(buckets)], buckets, accountIds];
-  const { rows } = await client.query<LatestRow>({ name: "latest_steps", text: LATEST, values });
+  const rows = await readByShard(client, accountIds, bucketOf, async (ids) => {
+    const buckets = ids.map(bucketOf);
+    const values = [[...new Set(buckets)], buckets, ids];
+    return (await client.query<LatestRow>({ name: "latest_steps", text: LATEST, values })).rows;
+  });
   return new Map(
     rows.map(({ account_id: id, seq, at, ...totals }) => [
       id,

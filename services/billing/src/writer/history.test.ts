@@ -16,7 +16,7 @@ import { type RunningProcess, startProcess } from "@gr/runtime";
 import { byDepth } from "@gr/testing/depth";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { messageOfPeriod } from "../rpc/message-names.ts";
+import { PERIODS } from "../rpc/message-names.ts";
 import {
   ACCOUNTS,
   type HistoryAnswer,
@@ -125,7 +125,7 @@ async function openWorld(fields: readonly SpenderFields[]) {
       wallet.putSpender(to, id(accountIds, OWNERS[index] ?? 0), {
         spenderId: id(spenderIds, index),
         ...(cap === undefined ? {} : { capCredits: cap }),
-        period: messageOfPeriod(period),
+        period: PERIODS[period],
         ...(expiresAt === undefined ? {} : { expiresAt: BigInt(expiresAt) }),
         active,
         parentId: below.includes(index) ? shared : "",

@@ -3,14 +3,12 @@
 import { randomUUID } from "node:crypto";
 import type { DepositStatus, Id, Outcome } from "@gr/ledger";
 import { ServiceError } from "@gr/proto";
-import type { Spender } from "../../accounts/spender.ts";
 import type { StepLedger } from "../../step-ledger/step-ledger.ts";
-import type { Operation } from "../../writer/operation.ts";
 import { ACCOUNTS, type HistoryOperation, OWNERS, type SpenderFields, type Step } from "../history-steps.ts";
 import { THURSDAY } from "../start-billing.ts";
 import { claimOf, providerOf, upstreamModelOf } from "../wallet.ts";
 import type { EarlierLedger, EarlierOutcome } from "./earlier-ledger-store.ts";
-import { NOTHING } from "./earlier-operations.ts";
+import { definitionOf, NOTHING, type Operation, postedOf, type Spender } from "./earlier-operations.ts";
 
 const LEASE_MS = 60_000;
 const HOLD_MS = 600_000;
@@ -55,22 +53,22 @@ export function earlierSide(ledger: EarlierLedger): Ledger {
 
 /** @param setTime sets the clock of the ledger */
 export function chainSide(ledger: StepLedger, setTime: (at: Date) => void): Ledger {
-  const { accounts, adjustments, writer, holds, answers } = ledger;
+  const { accounts, writer, holds, answers } = ledger;
   return {
     open: (accountId) => accounts.open(accountId),
     setSuspended: (accountId, suspended) => accounts.setSuspended(accountId, suspended),
-    putSpender: (spender) => accounts.putSpender(spender),
+    putSpender: (spender) => accounts.putSpender(spender.accountId, definitionOf(spender)),
     putDeposit: async (accountId, deposit, at) => {
       setTime(at);
       await accounts.putDeposit({ ...deposit, accountId, source: "test" });
     },
     putAdjustment: async (accountId, id, credits, at) => {
       setTime(at);
-      await adjustments.put({ id, accountId, credits, reason: "test" });
+      await accounts.putAdjustment({ id, accountId, credits, reason: "test" });
     },
     post: async (operations, at) => {
       setTime(at);
-      return (await writer.post(operations)).map(outcomeOf);
+      return (await writer.post(operations.map(postedOf))).map(outcomeOf);
     },
     lease: async (service, at, until) => {
       setTime(at);
@@ -146,7 +144,6 @@ export class ContinuedHistory {
       ...this.#fieldsOf(fields[index]),
       id: randomUUID(),
       accountId: this.#account(owner),
-      parentId: null,
       name: `key "${index}" \\ of the history`,
       createdAt: new Date(now - 1_000 * (index % 2)),
       revision: 0n,

@@ -2,8 +2,7 @@
 // the answers that the chain is compared with.
 import { type DepositStatus, depositEntry, type Id } from "@gr/ledger";
 import type { Pool } from "@gr/runtime";
-import type { Spender } from "../../accounts/spender.ts";
-import type { Operation } from "../../writer/operation.ts";
+import type { Operation, Spender } from "./earlier-operations.ts";
 
 /** An answer without the names of the contract. */
 export interface EarlierOutcome {
