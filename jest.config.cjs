@@ -25,7 +25,8 @@ module.exports = {
   // Parts of the web application that its builder supplies.
   moduleNameMapper: {
     "^virtual:console-addresses$": "<rootDir>/apps/console/src/test/console-addresses.ts",
-    "^@mantine/core/styles/.+\\.css$": "<rootDir>/apps/console/src/test/no-styles.ts",
+    "^(@mantine/core/styles/.+|@mantine/spotlight/styles|\\./later)\\.css$":
+      "<rootDir>/apps/console/src/test/no-styles.ts",
   },
   filter: "<rootDir>/scripts/jest/select-tests.cjs",
   testSequencer: "<rootDir>/scripts/jest/longest-first.cjs",

@@ -15,6 +15,8 @@ const SOURCES = [
   "index.html",
   "package.json",
   "vite.config.ts",
+  "code-groups.ts",
+  "first-load.ts",
   "build.ts",
   "public",
   "src",

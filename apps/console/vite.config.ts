@@ -3,6 +3,8 @@
 import { consoleRoutes } from "@gr/console-api";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
+import { CODE_GROUPS } from "./code-groups.ts";
+import { firstLoad } from "./first-load.ts";
 
 const ROUTER = "http://127.0.0.1:8080";
 
@@ -23,12 +25,35 @@ function consoleAddresses(): Plugin {
   };
 }
 
+/**
+ * Mantine's scroll area merges refs by a function of the package that places popovers. This one is of a package that each page
+ * has, so pages without a popover do not load the other.
+ */
+function smallScrollArea(): Plugin {
+  const name = "virtual:merge-refs";
+  return {
+    name,
+    enforce: "pre",
+    resolveId: (id, importer) =>
+      id === name || (id === "@floating-ui/react" && importer?.endsWith("/ScrollArea.mjs"))
+        ? name
+        : undefined,
+    load: (id) =>
+      id === name
+        ? 'import { useMergedRef } from "@mantine/hooks"; export const useMergeRefs = (refs) => useMergedRef(...refs);'
+        : undefined,
+  };
+}
+
 export default defineConfig({
-  plugins: [react(), consoleAddresses()],
+  plugins: [react(), consoleAddresses(), firstLoad(), smallScrollArea()],
   html: { cspNonce: "__CSP_NONCE__" },
   build: {
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // Files of each source, for the tests of the size of a first load. The gateway does not serve hidden files.
+    manifest: ".manifest.json",
+    rolldownOptions: { output: { codeSplitting: { groups: CODE_GROUPS } } },
     // Browsers with light-dark(): its replacement for older ones needs color-scheme in our own styles.
     cssTarget: ["chrome123", "edge123", "firefox120", "safari17.5"],
   },

@@ -3,18 +3,22 @@
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { createKeySecret } from "@gr/identity";
-import { connectRedis, createLogger, type Redis, systemClock } from "@gr/runtime";
-import { freePort, startChild, testRedis } from "@gr/testing";
+import { connectRedis, createLogger, type Redis } from "@gr/runtime";
+import { freePort, ManualClock, startChild, testRedis, until } from "@gr/testing";
 import { afterEach, expect, test } from "@jest/globals";
 import { call } from "./test/call.ts";
 import type { FakeKey } from "./test/fake-keys.ts";
+import { advanceRedis } from "./test/redis-time.ts";
 import { startRing } from "./test/ring.ts";
 
 /** A gateway in front of fake modules. */
 const CHILD = fileURLToPath(new URL("./test/child/main.ts", import.meta.url));
-/** Rate so low, and a burst so long in seconds, that a paused machine loses nothing of it. */
-const PER_SECOND = 20;
-const BURST_SECONDS = 10;
+/**
+ * Requests follow each other faster than they are earned, on the slowest machine too. Two requests in half a second are enough for a
+ * refusal.
+ */
+const PER_SECOND = 2;
+const BURST_SECONDS = 60;
 const BURST = BURST_SECONDS * PER_SECOND;
 /** A paused gateway must not count this as an outage, and count alone. */
 const PATIENCE = { REDIS_TIMEOUT_MS: "10000" };
@@ -22,8 +26,9 @@ const LIMIT = {
   RATE_LIMIT_TEXT_PER_SECOND: String(PER_SECOND),
   RATE_LIMIT_BURST_SECONDS: String(BURST_SECONDS),
 };
-/** Requests of one run, sent a few at a time: many times the permitted number. */
-const REQUESTS = 2_000;
+/** Time that passes after the burst, and the requests that it earns. */
+const LATER_SECONDS = 25;
+const LATER = LATER_SECONDS * PER_SECOND;
 const AT_ONCE = 12;
 
 const stops: (() => Promise<void> | void)[] = [];
@@ -31,66 +36,58 @@ afterEach(async () => {
   for (const stop of stops.splice(0).toReversed()) await stop();
 });
 
-/** Unix microseconds by the clock that the limit is counted by. */
-type ClockUs = () => Promise<number>;
-
-/** Time of a refusal, when nothing of the limit remained. */
-interface Refused {
-  readonly notBefore: number;
-  readonly notAfter: number;
+/** The clock by which the limit is counted. */
+interface LimitClock {
+  /** Unix microseconds. */
+  now(): Promise<number>;
+  advance(seconds: number): Promise<void>;
 }
 
+/** Sends requests with one key to several gateways in turn. */
 class Flood {
-  admitted = 0;
   #sent = 0;
   readonly #baseUrls: readonly string[];
   readonly #key: FakeKey;
-  readonly #clock: ClockUs;
 
-  constructor(baseUrls: readonly string[], key: FakeKey, clock: ClockUs) {
+  constructor(baseUrls: readonly string[], key: FakeKey) {
     this.#baseUrls = baseUrls;
     this.#key = key;
-    this.#clock = clock;
   }
 
-  /** Sends these requests, then more of them one by one until a refusal. */
-  async send(requests: number): Promise<Refused> {
+  /** Sends these requests a few at a time, then more of them one by one until a refusal. @returns admitted requests */
+  async send(requests: number): Promise<number> {
+    let admitted = 0;
     const end = this.#sent + requests;
     const sender = async () => {
-      while (this.#sent < end) await this.#ask();
+      while (this.#sent < end) if (await this.isAdmitted()) admitted += 1;
     };
     await Promise.all(Array.from({ length: AT_ONCE }, sender));
-    for (let more = 0; more < REQUESTS; more += 1) {
-      const notBefore = await this.#clock();
-      if (!(await this.#ask())) return { notBefore, notAfter: await this.#clock() };
-    }
-    throw new Error("nothing is refused");
+    while (await this.isAdmitted()) admitted += 1;
+    return admitted;
   }
 
-  async #ask(): Promise<boolean> {
+  async isAdmitted(): Promise<boolean> {
     this.#sent += 1;
     const baseUrl = this.#baseUrls[this.#sent % this.#baseUrls.length] ?? "";
     const url = `${baseUrl}/v1/compat/chat/completions`;
     const { status } = await call(url, { key: this.#key.secret, method: "POST", body: {} });
     if (status !== 200 && status !== 429) throw new Error(`a request was answered with ${status}`);
-    if (status === 200) this.admitted += 1;
     return status === 200;
   }
 }
 
-const earned = (us: number) => (us / 1_000_000) * PER_SECOND;
-
-/** Expects the burst plus the rate times the elapsed time, to the hundredth and one request of rounding. */
-async function expectExactly(baseUrls: readonly string[], key: FakeKey, clock: ClockUs): Promise<void> {
-  const flood = new Flood(baseUrls, key, clock);
-  const begun = await clock();
-  const emptied = await flood.send(2 * BURST);
-  expect(flood.admitted).toBeGreaterThanOrEqual(BURST);
-  expect(flood.admitted).toBeLessThanOrEqual(BURST + 1 + 1.01 * earned(emptied.notAfter - begun));
-  flood.admitted = 0;
-  const ended = await flood.send(REQUESTS);
-  expect(flood.admitted).toBeGreaterThanOrEqual(0.99 * earned(ended.notBefore - emptied.notAfter) - 1);
-  expect(flood.admitted).toBeLessThanOrEqual(1.01 * earned(ended.notAfter - emptied.notBefore) + 1);
+/** Expects the burst, then the requests that a later time has earned, each with the requests earned meanwhile. */
+async function expectExactly(flood: Flood, clock: LimitClock): Promise<void> {
+  const begun = await clock.now();
+  /** Requests that time itself has earned since the beginning, to the hundredth and one request of rounding. */
+  const meanwhile = async () => 1 + 1.01 * (((await clock.now()) - begun) / 1_000_000) * PER_SECOND;
+  const burst = await flood.send(2 * BURST);
+  expect(burst).toBeGreaterThanOrEqual(BURST);
+  expect(burst).toBeLessThanOrEqual(BURST + (await meanwhile()));
+  await clock.advance(LATER_SECONDS);
+  const later = await flood.send(2 * LATER);
+  expect(later).toBeGreaterThanOrEqual(LATER);
+  expect(burst + later).toBeLessThanOrEqual(BURST + LATER + (await meanwhile()));
 }
 
 async function redisOf(url: string): Promise<Redis> {
@@ -127,14 +124,23 @@ test("three gateway processes on one Redis admit as many requests of a key as th
   const baseUrls = await Promise.all(
     Array.from({ length: 3 }, () => startGateway(key, { ...LIMIT, ...PATIENCE, REDIS_URL: url })),
   );
-  await expectExactly(baseUrls, key, async () => {
-    const [seconds, microseconds] = await redis.time();
-    return Number(seconds) * 1_000_000 + Number(microseconds);
+  const flood = new Flood(baseUrls, key);
+  await expectExactly(flood, {
+    now: async () => {
+      const [seconds, microseconds] = await redis.time();
+      return Number(seconds) * 1_000_000 + Number(microseconds);
+    },
+    advance: (seconds) => advanceRedis(redis, seconds),
   });
+  await until(() => flood.isAdmitted(), { timeoutMs: 60_000 });
 });
 
 test("one gateway without Redis admits the same", async () => {
-  const ring = await startRing("one process", LIMIT, systemClock);
+  const clock = new ManualClock(Date.now());
+  const ring = await startRing("one process", LIMIT, clock);
   stops.push(() => ring.stop());
-  await expectExactly([ring.baseUrl], ring.keys.add("normal"), async () => Date.now() * 1_000);
+  await expectExactly(new Flood([ring.baseUrl], ring.keys.add("normal")), {
+    now: async () => clock.now() * 1_000,
+    advance: async (seconds) => clock.advance(seconds * 1_000),
+  });
 });

@@ -50,7 +50,7 @@ const VIDEOS = "/v1/compat/videos";
 /** Same message as billing's own. */
 const creditsFailure = {
   reason: "credits_unavailable",
-  message: "The router could not read the credits; try again; try again shortly.",
+  message: "Fetching credit information failed; try again shortly.",
 } as const;
 
 export const routeTable: readonly RouteRow[] = [

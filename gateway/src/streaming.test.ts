@@ -162,7 +162,7 @@ describe("a module that is gone", () => {
     expect({ status: answer.status, error: errorOf(answer) }).toEqual({
       status: 500,
       error: {
-        message: "The router could not read the credits; try again; try again shortly.",
+        message: "Fetching credit information failed; try again shortly.",
         type: "internal_error",
       },
     });

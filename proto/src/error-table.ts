@@ -1,5 +1,6 @@
 // Every reason for which a request can fail, one row each: RPC code, HTTP status, type, code, retry.
-// Nothing else in the code base decides a status; docs/errors.md is checked against this table.
+// Nothing else in the code base decides a status; docs/errors.md is checked against this table. The words of refusals by
+// balance, limit or budget are in `packages/clients/src/refusal.ts`, those about keys in `packages/identity/src/`.
 import { Code } from "@connectrpc/connect";
 
 /** Value of `x-should-retry` for an SDK; absent = the header is not sent and the SDK decides by status. */

@@ -1,6 +1,6 @@
-// Test files of packages and services share modules under this jest runtime: Node itself loads each module once for all files of a
+// Test files share modules under this jest runtime: Node itself loads each module once for all files of a
 // worker, as in production, and its compiled code stays. With modules of its own, in a realm of its own, each file runs cold code.
-// Pages, long tests, tests of whole routers and tests that replace functions keep jest's own runtime.
+// Pages, long tests and tests that replace functions keep jest's own runtime.
 const { readFileSync } = require("node:fs");
 const { createRequire, registerHooks } = require("node:module");
 const path = require("node:path");
@@ -11,7 +11,7 @@ const TEST_GLOBALS = pathToFileURL(path.join(__dirname, "test-globals.mjs")).hre
 /** Keys of jest-circus in the global object. They are of one file. */
 const EVENT_HANDLERS = Symbol.for("EVENT_HANDLERS");
 const STATE = "JEST_STATE_SYMBOL";
-const SHARING = /^(apps\/(?!console\/)|gateway\/|packages\/|services\/).*(?<!\.deep)\.test\.ts$/;
+const SHARING = /^(?!apps\/console\/src\/).*(?<!\.deep)\.test\.ts$/;
 const REPLACES_FUNCTIONS = /[{,] jest\b/;
 
 registerHooks({

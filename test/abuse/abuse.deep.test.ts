@@ -61,7 +61,7 @@ async function startRing(topology: Topology, { ownUpstream }: Pick<Flood, "ownUp
   const [names, probe] = [namesAt(host.port), probeEnvironment(folder)];
   const NODE_OPTIONS = `${names.NODE_OPTIONS} ${probe.NODE_OPTIONS}`;
   const env = { ...upstream?.env, ...names, ...probe, NODE_OPTIONS };
-  const ring = await AbuseRing.start({ env }, topology);
+  const ring = await AbuseRing.start({ env, sharedPostgres: true }, topology);
   closing.push(() => ring.stop());
   return { ring, folder };
 }

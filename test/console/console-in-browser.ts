@@ -177,9 +177,12 @@ async function accessibilityOf(page: Page): Promise<string[]> {
   // Pages load no script from other hosts; the browser's own evaluation is not bound by that.
   if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(AXE);
   const rules = { "target-size": { enabled: true } };
+  // Only the violations are read, and of those the text of the element.
   return await page.evaluate(
     async ([levels, enabled]) => {
-      const { violations } = await (globalThis as unknown as { axe: Axe }).axe.run({ rules: enabled });
+      const { violations } = await (globalThis as unknown as { axe: Axe }).axe.run({
+        ...{ rules: enabled, resultTypes: ["violations"], selectors: false },
+      });
       return violations
         .filter(({ impact, tags }) => {
           return tags.some((tag) => levels.includes(tag)) || impact === "serious" || impact === "critical";

@@ -19,7 +19,7 @@ let router: Router;
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "generation-router-client-"));
-  router = await startRouter("all-in-one", { sharedPostgres: true });
+  router = await startRouter("all-in-one", { inProcess: true });
   const answer = await fetch(`${router.baseUrl}/openapi.json`);
   await writeFile(join(folder, "openapi.json"), await answer.text());
 });

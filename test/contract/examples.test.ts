@@ -9,7 +9,7 @@ import { examples, expectExample } from "./examples.ts";
 const FOLDER = join(ROOT, "examples");
 let router: Router;
 beforeAll(async () => {
-  router = await startRouter("all-in-one", { sharedPostgres: true });
+  router = await startRouter("all-in-one", { inProcess: true });
 });
 afterAll(async () => {
   await router?.dispose();

@@ -13,7 +13,7 @@ let router: Router;
 let client: OpenAI;
 let png: Buffer;
 beforeAll(async () => {
-  router = await startRouter("all-in-one", { sharedPostgres: true });
+  router = await startRouter("all-in-one", { inProcess: true });
   client = new OpenAI({ baseURL: `${router.baseUrl}/v1/compat`, apiKey: router.apiKey });
   const picture = { width: 64, height: 48, channels: 3, background: "#c00" } as const;
   png = await sharp({ create: picture }).png().toBuffer();

@@ -6,7 +6,7 @@ import { expectVideos } from "./videos.ts";
 
 let router: Router;
 beforeAll(async () => {
-  router = await startRouter("all-in-one", { sharedPostgres: true });
+  router = await startRouter("all-in-one", { inProcess: true });
 });
 afterAll(async () => {
   await router?.dispose();

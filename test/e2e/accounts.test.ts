@@ -33,7 +33,7 @@ describe.each(topologiesByDepth)("accounts (%s)", (topology) => {
 
   beforeAll(async () => {
     router = await startRouter(topology, {
-      sharedPostgres: true,
+      inProcess: true,
       env: { RATE_LIMIT_ANONYMOUS_PER_SECOND: "0", RATE_LIMIT_OTHER_PER_SECOND: "0" },
     });
     const people = await serviceOf(router.dataDir, "console", ConsoleOperatorService);

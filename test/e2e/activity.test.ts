@@ -10,7 +10,7 @@ import { type Router, startRouter } from "./topology.ts";
 
 let router: Router;
 beforeAll(async () => {
-  router = await startRouter("all-in-one", { sharedPostgres: true });
+  router = await startRouter("all-in-one", { inProcess: true });
 });
 afterAll(() => router?.dispose());
 

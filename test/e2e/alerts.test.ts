@@ -37,7 +37,7 @@ describe.each(topologiesByDepth)("alerts (%s)", (topology) => {
     await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
     mails = await startMailServer();
     router = await startRouter(topology, {
-      sharedPostgres: true,
+      inProcess: true,
       env: {
         CONSOLE_SMTP_URL: mails.url,
         CONSOLE_ALERT_INTERVAL_MS: "200",

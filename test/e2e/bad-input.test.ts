@@ -1,10 +1,10 @@
 // Every endpoint and every field against a table of bad values. Each is refused with a reason that names the fault,
 // never with a failure of ours, and nothing is written. Odd but valid values beside them must not be refused.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { notBodies } from "./bad-values.ts";
 import { badTogether, bodyOf, type Endpoint, endpoints } from "./endpoints.ts";
 import { type Answer, call } from "./http.ts";
-import { type BadCase, expectRefusals, stateOf } from "./refusal.ts";
+import { type BadCase, expectNothingWritten, expectRefusals } from "./refusal.ts";
 import { type Router, startRouter } from "./topology.ts";
 
 const UNLIMITED = {
@@ -15,9 +15,8 @@ const UNLIMITED = {
 };
 
 let router: Router;
-let before: object;
 beforeAll(async () => {
-  router = await startRouter("all-in-one", { sharedPostgres: true, env: UNLIMITED });
+  router = await startRouter("all-in-one", { inProcess: true, env: UNLIMITED });
 });
 afterAll(async () => {
   await router?.dispose();
@@ -42,12 +41,7 @@ async function post(
 const json = (more: Readonly<Record<string, string>>) => ({ "content-type": "application/json", ...more });
 
 describe("what is refused", () => {
-  beforeEach(async () => {
-    before = await stateOf(router);
-  });
-  afterEach(async () => {
-    expect(await stateOf(router)).toEqual(before);
-  });
+  expectNothingWritten(() => router);
 
   describe.each(endpoints)("POST $path", (endpoint) => {
     const { valid, bad, path, spends, forms } = endpoint;

@@ -21,7 +21,7 @@ describe.each(topologiesByDepth)("budgets (%s)", (topology) => {
   let router: Router;
   let owner: Browser;
   beforeAll(async () => {
-    router = await startRouter(topology, { sharedPostgres: true });
+    router = await startRouter(topology, { inProcess: true });
     owner = await signedIn("demo@router.localhost");
   });
   afterAll(() => router?.dispose());

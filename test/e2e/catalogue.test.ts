@@ -37,7 +37,7 @@ const chosen = byDepth<(models: readonly Listed[]) => readonly Listed[]>({
 describe.each(topologiesByDepth)("the list of models (%s)", (topology) => {
   let router: Router;
   beforeAll(async () => {
-    router = await startRouter(topology, { sharedPostgres: true });
+    router = await startRouter(topology, { inProcess: true });
     // One of each costs more than the demo account has.
     const billing = await billingOf(router.dataDir);
     await billing.putDeposit({

@@ -31,7 +31,7 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
       RATE_LIMIT_ANONYMOUS_PER_SECOND: "0",
       RATE_LIMIT_OTHER_PER_SECOND: "10000",
     };
-    router = await startRouter(topology, { sharedPostgres: true, env });
+    router = await startRouter(topology, { inProcess: true, env });
     owner = new Browser(router);
     await owner.post("sign-in/link", { token: await linkToken("demo@router.localhost") });
     stranger = await signUp("stranger@example.com");

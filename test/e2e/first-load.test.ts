@@ -4,13 +4,13 @@ import { brotliDecompressSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Router, startRouter } from "./topology.ts";
 
-/** Bytes. The sign-in page is the first one of a new person. */
+/** Bytes, with the fonts. The sign-in page is the first one of a new person, and Home that of all others. */
 const CONSOLE_MOST = 250_000;
 const REFERENCE_MOST = 1_200_000;
 
 let router: Router;
 beforeAll(async () => {
-  router = await startRouter("all-in-one", { sharedPostgres: true });
+  router = await startRouter("all-in-one", { inProcess: true });
 });
 afterAll(() => router?.dispose());
 
@@ -56,20 +56,29 @@ async function loadPage(
 const wireBytes = (loaded: ReadonlyMap<string, Loaded>) =>
   [...loaded.values()].reduce((sum, one) => sum + one.wireBytes, 0);
 
-test("the console shows its first page after 250 kB, and is not loaded again", async () => {
+test.each([
+  ["the sign-in page", ["all-pages", "forms"]],
+  ["Home", ["all-pages", "account"]],
+])("the console shows %s after 250 kB, and is not loaded again", async (_, names) => {
   const loaded = await loadPage("/", (text) => [
-    ...[...text.matchAll(/(?:src|href)="(\/assets\/[\w-]+\.(?:js|css))"/g)].map(([, file = ""]) => file),
+    ...[...text.matchAll(/["'(](\/assets\/[\w-]+\.(?:js|css|woff2))["')]/g)].map(([, file = ""]) => file),
     ...[...text.matchAll(/(?:from|import)\s*["']\.\/([\w-]+\.js)["']/g)].map(([, file]) => `/assets/${file}`),
-    ...[...text.matchAll(/["'](?:\.\/|assets\/)(sign-in-[\w-]+\.js)["']/g)].map(
-      ([, file]) => `/assets/${file}`,
-    ),
+    ...names
+      .flatMap((name) => [
+        ...text.matchAll(new RegExp(`["'](?:\\./|assets/)(${name}-[\\w-]{8}\\.js)["']`, "g")),
+      ])
+      .map(([, file]) => `/assets/${file}`),
   ]);
-  expect([...loaded.keys()].filter((file) => file.includes("sign-in-"))).toHaveLength(1);
+  const files = [...loaded.keys()];
+  for (const name of names)
+    expect(files.filter((file) => file.startsWith(`/assets/${name}-`))).toHaveLength(1);
+  expect(files.filter((file) => file.endsWith(".woff2"))).toHaveLength(2);
   expect(wireBytes(loaded)).toBeLessThan(CONSOLE_MOST);
   for (const [file, { headers, text }] of loaded) {
     if (!file.startsWith("/assets/")) continue;
     expect(headers["cache-control"]).toContain("immutable");
-    if (text.length > 1_000) expect([file, headers["content-encoding"]]).toEqual([file, "br"]);
+    if (text.length > 1_000 && !file.endsWith(".woff2"))
+      expect([file, headers["content-encoding"]]).toEqual([file, "br"]);
     const again = await load(file, { "if-none-match": String(headers.etag) });
     expect([again.status, again.wireBytes]).toEqual([304, 0]);
   }

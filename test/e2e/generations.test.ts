@@ -9,7 +9,7 @@ describe.each(topologiesByDepth)("the log of generations (%s)", (topology) => {
   let router: Router;
   beforeAll(async () => {
     const env = { RATE_LIMIT_OTHER_PER_SECOND: "100000" };
-    router = await startRouter(topology, { sharedPostgres: true, env });
+    router = await startRouter(topology, { inProcess: true, env });
   });
   afterAll(async () => {
     await router?.dispose();

@@ -21,7 +21,7 @@ describe.each(topologiesByDepth)("Idempotency-Key (%s)", (topology) => {
   let router: Router;
   let client: OpenAI;
   beforeAll(async () => {
-    router = await startRouter(topology, { sharedPostgres: true, env: { SIMULATOR_TOKEN_DELAY_MS: "5" } });
+    router = await startRouter(topology, { inProcess: true, env: { SIMULATOR_TOKEN_DELAY_MS: "5" } });
     client = new OpenAI({ apiKey: router.apiKey, baseURL: `${router.baseUrl}/v1/compat`, maxRetries: 0 });
   });
   afterAll(async () => {

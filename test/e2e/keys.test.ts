@@ -42,7 +42,7 @@ const managementDoors = [
 describe.each(topologiesByDepth)("keys (%s)", (topology) => {
   let router: Router;
   beforeAll(async () => {
-    router = await startRouter(topology, { sharedPostgres: true });
+    router = await startRouter(topology, { inProcess: true });
   });
   afterAll(async () => {
     await router?.dispose();

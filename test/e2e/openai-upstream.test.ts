@@ -40,7 +40,7 @@ beforeAll(async () => {
     TEXT_UPSTREAM_KEYS: '{"openai":"any"}',
     CATALOG_DIR: folder,
   };
-  router = await startRouter("all-in-one", { sharedPostgres: true, env });
+  router = await startRouter("all-in-one", { inProcess: true, env });
 });
 afterAll(async () => {
   await router?.dispose();

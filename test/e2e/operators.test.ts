@@ -22,7 +22,7 @@ describe.each(topologiesByDepth)("operators (%s)", (topology) => {
 
   beforeAll(async () => {
     router = await startRouter(topology, {
-      sharedPostgres: true,
+      inProcess: true,
       env: {
         RATE_LIMIT_ANONYMOUS_PER_SECOND: "0",
         RATE_LIMIT_OTHER_PER_SECOND: "0",

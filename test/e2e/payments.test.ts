@@ -24,7 +24,7 @@ describe.each(topologiesByDepth)("payments (%s)", (topology) => {
       ...{ RATE_LIMIT_ANONYMOUS_PER_SECOND: "0", RATE_LIMIT_OTHER_PER_SECOND: "0" },
       CONSOLE_ALERT_INTERVAL_MS: "200",
     };
-    router = await startRouter(topology, { sharedPostgres: true, env });
+    router = await startRouter(topology, { inProcess: true, env });
     owner = new Browser(router);
     const people = await serviceOf(router.dataDir, "console", ConsoleOperatorService);
     const { url } = await people.createSignInLink({ email: "demo@router.localhost" });

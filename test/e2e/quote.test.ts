@@ -18,7 +18,7 @@ const requests = [
 describe.each(topologiesByDepth)("quotes (%s)", (topology) => {
   let router: Router;
   beforeAll(async () => {
-    router = await startRouter(topology, { sharedPostgres: true });
+    router = await startRouter(topology, { inProcess: true });
   });
   afterAll(() => router?.dispose());
 

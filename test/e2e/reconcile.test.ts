@@ -35,7 +35,7 @@ describe.each(topologiesByDepth)("reconciliation (%s)", (topology) => {
       { name: "openai", kind: "openai", base_url: `${simulator.url}/openai/v1` },
     ];
     router = await startRouter(topology, {
-      sharedPostgres: true,
+      inProcess: true,
       env: {
         ...sandboxEnvironment(simulator.url),
         STATEMENTS: JSON.stringify(statements),

@@ -1,5 +1,5 @@
-// Starts the router like a user, as a process of its own with a fresh DATA_DIR, and returns its address.
-// Tests see it over HTTP only.
+// Starts the router like a user, with a fresh DATA_DIR, and returns its address. Tests see it over HTTP only, also in their own
+// process.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -46,6 +46,11 @@ export interface RouterOptions {
   readonly dataDir?: string;
   /** Uses a database in the running PostgreSQL of the tests, instead of a PostgreSQL of its own. */
   readonly sharedPostgres?: boolean;
+  /**
+   * Uses a database in that PostgreSQL, and runs the all-in-one in the process of the test, where its code is compiled already. For
+   * tests that neither kill the router nor read its log.
+   */
+  readonly inProcess?: boolean;
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -57,20 +62,67 @@ function allocatorSettings(): Record<string, string> {
 
 /** Starts a router; with `dataDir`, on the data of an earlier one. */
 export async function startRouter(topology: Topology, options: RouterOptions = {}): Promise<Router> {
+  const { inProcess = false, sharedPostgres = inProcess } = options;
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), "generation-router-")));
-  const database = options.sharedPostgres === true ? await migratedDatabase() : undefined;
+  const database = sharedPostgres ? await migratedDatabase() : undefined;
+  const env = {
+    DATA_DIR: dataDir,
+    PORT: String(await freePort()),
+    SIMULATOR_PORT: String(await freePort()),
+    SIMULATOR_TOKEN_DELAY_MS: "0",
+    ...(database === undefined ? {} : { DATABASE_URL: database.url }),
+    ...options.env,
+  };
+  const running = await (inProcess && topology === "all-in-one" ? startHere(env) : startAlone(topology, env));
+  const credentials = JSON.parse(await readFile(join(dataDir, "credentials.json"), "utf8"));
+  return {
+    ...running,
+    baseUrl: credentials.base_url,
+    simulatorUrl: /simulated at (\S+)/.exec(running.output())?.[1] ?? "",
+    dataDir,
+    databaseUrl: database?.url,
+    apiKey: credentials.api_key,
+    managementKey: credentials.management_key,
+    accountId: credentials.account_id,
+    dispose: async () => {
+      await running.stop();
+      await database?.drop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+type RunningRouter = Pick<Router, "pid" | "output" | "stop" | "kill">;
+
+async function startHere(env: Readonly<Record<string, string>>): Promise<RunningRouter> {
+  // Tests of routers with processes of their own need none of these modules.
+  const { startAllInOne } = await import("@gr/all-in-one");
+  let output = "";
+  const print = (text: string) => {
+    output += text;
+  };
+  const { stop } = await startAllInOne({ LOG_LEVEL: "silent", ...env }, { isTerminal: false, print });
+  return {
+    pid: process.pid,
+    output: () => output,
+    stop: async () => {
+      await stop();
+      return 0;
+    },
+    kill: async () => {
+      throw new Error("a router in the process of its test cannot be killed");
+    },
+  };
+}
+
+async function startAlone(topology: Topology, env: Readonly<Record<string, string>>): Promise<RunningRouter> {
   const child = spawn(process.execPath, [entries[topology]], {
     env: {
       PATH: process.env["PATH"] ?? "",
       ...warmStart(),
       ...allocatorSettings(),
-      DATA_DIR: dataDir,
-      PORT: String(await freePort()),
-      SIMULATOR_PORT: String(await freePort()),
-      SIMULATOR_TOKEN_DELAY_MS: "0",
       LOG_LEVEL: "error",
-      ...(database === undefined ? {} : { DATABASE_URL: database.url }),
-      ...options.env,
+      ...env,
     },
     // The channel ends the router with this process, in every case.
     stdio: ["ignore", "pipe", "pipe", "ipc"],
@@ -83,35 +135,21 @@ export async function startRouter(topology: Topology, options: RouterOptions = {
     output += chunk;
   });
   await ready(child, () => output);
-  const credentials = JSON.parse(await readFile(join(dataDir, "credentials.json"), "utf8"));
   const exited = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
-  const stop = async (): Promise<number | null> => {
-    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
-    child.kill("SIGTERM");
-    const overdue = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
-    const code = await exited;
-    clearTimeout(overdue);
-    return code;
-  };
   return {
-    baseUrl: credentials.base_url,
-    simulatorUrl: /simulated at (\S+)/.exec(output)?.[1] ?? "",
-    dataDir,
-    databaseUrl: database?.url,
-    apiKey: credentials.api_key,
-    managementKey: credentials.management_key,
-    accountId: credentials.account_id,
     pid: child.pid ?? 0,
     output: () => output,
-    stop,
+    stop: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+      child.kill("SIGTERM");
+      const overdue = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
+      const code = await exited;
+      clearTimeout(overdue);
+      return code;
+    },
     kill: async () => {
       child.kill("SIGKILL");
       await exited;
-    },
-    dispose: async () => {
-      await stop();
-      await database?.drop();
-      await rm(dataDir, { recursive: true, force: true });
     },
   };
 }

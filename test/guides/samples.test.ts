@@ -21,7 +21,7 @@ let receiver: Receiver;
 beforeAll(async () => {
   receiver = await startReceiver();
   const env = { WEBHOOK_PRIVATE_ORIGINS: receiver.url };
-  router = await startRouter("all-in-one", { sharedPostgres: true, env });
+  router = await startRouter("all-in-one", { inProcess: true, env });
 });
 afterAll(async () => {
   await router?.dispose();

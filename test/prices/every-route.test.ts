@@ -75,7 +75,7 @@ const free: Readonly<Record<string, readonly [path: string, body?: object]>> = {
 
 let router: Router;
 beforeAll(async () => {
-  router = await startRouter("all-in-one", { sharedPostgres: true });
+  router = await startRouter("all-in-one", { inProcess: true });
 });
 afterAll(() => router?.dispose());
 

@@ -187,7 +187,7 @@ export const MUTANTS_OF_CHAIN: readonly Mutant[] = [
   },
   {
     file: `${CHAIN}/encode-steps.ts`,
-    find: "  target.writeBigInt64BE(step.cost, of(credits + 2));\n",
+    find: "  writeAmount(target, step.cost, of(credits + 2));\n",
     replace: "",
     what: "a step books the cost of an earlier one",
     caught: { test: `${CHAIN}/step-encoding.test.ts` },

@@ -6,6 +6,7 @@ const CASES = "packages/models/src/price-cases.ts";
 const CASES_TEST = { test: "packages/models/src/price-cases.test.ts" } as const;
 const OFF_PEAK = "packages/models/src/off-peak.ts";
 const OFF_PEAK_TEST = { test: "packages/models/src/off-peak.test.ts" } as const;
+const RATES = "packages/models/src/meter-rates.ts";
 const LINES = "packages/models/src/price-lines.ts";
 const PRICE = "packages/models/src/price.ts";
 const PRICE_TEST = { test: "packages/models/src/price.test.ts" } as const;
@@ -98,15 +99,15 @@ export const MUTANTS_OF_PRICES: readonly Mutant[] = [
   },
   // The lines of a price.
   {
-    file: LINES,
-    find: "picoUsd: price.longCacheWritePicoUsd ?? cacheWrite },",
-    replace: "picoUsd: cacheWrite },",
+    file: RATES,
+    find: "longCacheWrite: price.longCacheWritePicoUsd ?? cacheWrite,",
+    replace: "longCacheWrite: cacheWrite,",
     what: "cache writes of an hour are billed as those of five minutes",
     caught: CASES_TEST,
   },
   {
     file: LINES,
-    find: "picoUsd: price.reasoningPicoUsd ?? output },",
+    find: "picoUsd: rates.reasoning },",
     replace: "picoUsd: 0n },",
     what: "thoughts are free",
     caught: PRICE_TEST,
@@ -163,15 +164,15 @@ export const MUTANTS_OF_PRICES: readonly Mutant[] = [
   // Several upstreams.
   {
     file: TOKENS,
-    find: "  return one > other ? one : other;",
-    replace: "  return one;",
+    find: "inputPicoUsd: larger(rates.input, others.input),",
+    replace: "inputPicoUsd: rates.input,",
     what: "a hold covers the first upstream, and not the dearest",
     caught: TOKENS_TEST,
   },
   {
     file: TOKENS,
-    find: "larger(of(one) ?? whole(one), of(other) ?? whole(other));",
-    replace: "(of(one) ?? of(other));",
+    find: "return { [field]: larger(rates[name], others[name]) };",
+    replace: "return { [field]: one[field] ?? other[field] };",
     what: "a hold takes the price of cached tokens of one upstream for all",
     caught: TOKENS_TEST,
   },

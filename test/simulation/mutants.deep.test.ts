@@ -4,7 +4,7 @@ import { warmStart } from "@gr/testing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Mutant } from "./mutant.ts";
 import { MUTANTS } from "./mutants.ts";
-import { nameOf, PatchedTree } from "./patched-tree.ts";
+import { nameOf, type Outcome, PatchedTree, type Variant } from "./patched-tree.ts";
 import type { MutantThread } from "./run-mutant.ts";
 import type { Slice, SliceResult } from "./run-slice.ts";
 
@@ -57,26 +57,23 @@ describe("histories notice that", () => {
 const ofTests = chosen.flatMap((mutant) => ("test" in mutant.caught ? [{ mutant, by: mutant.caught }] : []));
 if (ofTests.length > 0) {
   describe("a test notices that", () => {
+    /** By test: a test that fails without a mutant notices none. */
+    const sound = new Map(ofTests.map(({ by }) => [nameOf(by), { by }]));
     let tree: PatchedTree;
-    /** A test that fails anyhow notices nothing. */
-    let sound: ReadonlySet<string>;
+    let outcomes: ReadonlyMap<Variant, Outcome>;
     beforeAll(async () => {
       tree = new PatchedTree(process.env);
-      sound = await tree.passing(ofTests.map(({ by }) => by));
+      outcomes = await tree.run([...ofTests, ...sound.values()]);
     }, PATIENCE_MS);
     afterAll(() => tree?.remove());
 
-    for (const { mutant, by } of ofTests) {
-      test(
-        mutant.what,
-        async () => {
-          expect(sound).toContain(nameOf(by));
-          expect(await tree.notices(by, mutant)).toBe(true);
-          noticed.set(mutant, by.test);
-        },
-        PATIENCE_MS,
-      );
-    }
+    test.each(ofTests)("$mutant.what", (variant) => {
+      const { mutant, by } = variant;
+      const without = sound.get(nameOf(by));
+      expect(without && outcomes.get(without)).toBe("passed");
+      expect(outcomes.get(variant)).toBe("failed");
+      noticed.set(mutant, by.test);
+    });
   });
 }
 

@@ -1,5 +1,5 @@
-// A copy of this repository in which mutants are put one after the other, and in which jest runs the test that must notice. It
-// uses the servers of the jest run around it.
+// A copy of this repository in which jest runs the tests that must notice mutants. One run has all mutants of imported modules
+// (scripts/jest/variant-environment.cjs). It uses the servers of the jest run around it.
 import { execFileSync, spawn } from "node:child_process";
 import {
   cpSync,
@@ -23,13 +23,29 @@ import { patched, pathOf, ROOT } from "./patch.ts";
 const OWN_SCOPE = "@gr";
 const JEST = createRequire(import.meta.url).resolve("jest/bin/jest");
 
-/** As jest writes it with `--json`. */
+const ENVIRONMENT = "scripts/jest/variant-environment.cjs";
+/** Environment variable with the path of the list of variants. */
+const VARIANTS = "TEST_VARIANTS";
+
+/** A test on production code, which may have a mutant. */
+export interface Variant {
+  readonly by: ByTest;
+  readonly mutant?: Mutant;
+}
+
+/** `failed` if a test failed or the file could not run; `passed` if at least one test ran. */
+export type Outcome = "passed" | "failed" | "nothing ran";
+
+/** The report of jest's option `--json`. */
 interface Report {
-  readonly testResults: readonly {
-    /** Its path. */
-    readonly name: string;
-    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
-  }[];
+  readonly testResults: readonly FileReport[];
+}
+
+interface FileReport {
+  /** Path of the test file. */
+  readonly name: string;
+  readonly status: string;
+  readonly assertionResults: readonly { readonly status: string }[];
 }
 
 export class PatchedTree {
@@ -74,69 +90,90 @@ export class PatchedTree {
     }
   }
 
-  /** Those that pass without a mutant, by `nameOf`: of whole files, and of those that are named, all together. */
-  async passing(tests: readonly ByTest[]): Promise<ReadonlySet<string>> {
-    const passed = new Set<string>();
-    for (const some of [tests.filter(({ name }) => !name), tests.filter(({ name }) => name)]) {
-      if (some.length === 0) continue;
-      const report = join(this.#root, "report.json");
-      const names = some.flatMap(({ name = [] }) => name);
-      await this.#run([...new Set(some.map(({ test }) => test))], names, "--json", `--outputFile=${report}`);
-      const { testResults }: Report = JSON.parse(readFileSync(report, "utf8"));
-      for (const { test, name } of some) {
-        const file = testResults.find((result) => result.name.endsWith(`/${test}`));
-        const statuses = (file?.assertionResults ?? [])
-          .filter(({ fullName }) => new RegExp(name ?? "", "i").test(fullName))
-          .map(({ status }) => status);
-        if (statuses.length > 0 && statuses.every((status) => status === "passed")) {
-          passed.add(nameOf({ test, name }));
-        }
-      }
+  /** Runs all variants. @throws Error if a mutant does not fit */
+  async run(variants: readonly Variant[]): Promise<ReadonlyMap<Variant, Outcome>> {
+    const outcomes = await this.#runTogether(variants.filter(isImported));
+    for (const variant of variants.filter((one) => !isImported(one))) {
+      outcomes.set(variant, await this.#runOnDisk(variant));
     }
-    return passed;
-  }
-
-  /** Whether the test fails with this mutant in place. @throws Error when the mutant does not fit */
-  async notices({ test, name }: ByTest, mutant: Mutant): Promise<boolean> {
-    const path = pathOf(mutant, this.#root);
-    const source = readFileSync(path, "utf8");
-    writeFileSync(path, patched(source, mutant));
-    try {
-      return !(await this.#run([test], name === undefined ? [] : [name]));
-    } finally {
-      writeFileSync(path, source);
-    }
+    return outcomes;
   }
 
   remove(): void {
     rmSync(this.#root, { recursive: true, force: true });
   }
 
-  /** @param names patterns; none = all tests of these files */
-  #run(tests: readonly string[], names: readonly string[], ...options: readonly string[]): Promise<boolean> {
+  async #runTogether(variants: readonly Variant[]): Promise<Map<Variant, Outcome>> {
+    const list = join(this.#root, "variants.json");
+    const report = join(this.#root, "report.json");
+    const changes = variants.map(({ by: { name }, mutant }) => {
+      if (mutant === undefined) return { name };
+      const path = pathOf(mutant, this.#root);
+      return { name, path, text: patched(readFileSync(path, "utf8"), mutant) };
+    });
+    writeFileSync(list, JSON.stringify(changes));
+    const copies = variants.map(({ by: { test } }, index) => {
+      const copy = test.replace(/test\.ts$/, `variant-${index}.test.ts`);
+      cpSync(join(this.#root, test), join(this.#root, copy));
+      return copy;
+    });
+    await this.#startJest(list, ["--json", `--outputFile=${report}`, "--runTestsByPath", ...copies]);
+    const { testResults }: Report = JSON.parse(readFileSync(report, "utf8"));
+    for (const file of [...copies, "report.json"]) rmSync(join(this.#root, file));
+    return new Map(
+      variants.map((variant, index) => {
+        const result = testResults.find(({ name }) => name.endsWith(`/${copies[index]}`));
+        if (result === undefined) throw new Error(`jest does not report ${copies[index]}`);
+        return [variant, outcomeOf(result)];
+      }),
+    );
+  }
+
+  async #runOnDisk({ by, mutant }: Variant): Promise<Outcome> {
+    if (mutant === undefined) throw new Error("Only a mutant changes a file.");
+    const path = pathOf(mutant, this.#root);
+    const source = readFileSync(path, "utf8");
+    writeFileSync(path, patched(source, mutant));
+    try {
+      const [outcome] = (await this.#runTogether([{ by }])).values();
+      return outcome ?? "nothing ran";
+    } finally {
+      writeFileSync(path, source);
+    }
+  }
+
+  #startJest(list: string, options: readonly string[]): Promise<void> {
     this.#runs += 1;
-    const named = names.length === 0 ? [] : ["--testNamePattern", names.join("|")];
     const args = [
-      "--experimental-vm-modules",
-      "--no-warnings",
-      JEST,
-      "--silent",
-      "--runInBand",
+      ...["--experimental-vm-modules", "--no-warnings", JEST, "--silent", "--maxWorkers=2"],
+      `--testEnvironment=${join(this.#root, ENVIRONMENT)}`,
       ...options,
-      "--runTestsByPath",
-      ...tests,
-      ...named,
     ];
     return new Promise((resolve, reject) => {
       const jest = spawn(process.execPath, args, {
         cwd: this.#root,
-        env: { ...this.#env, TEST_DEPTH: "quick", [OWN_TEMPLATES]: `mutant_${this.#runs}_` },
+        env: {
+          ...this.#env,
+          TEST_DEPTH: "quick",
+          [OWN_TEMPLATES]: `mutant_${this.#runs}_`,
+          [VARIANTS]: list,
+        },
         stdio: "ignore",
       });
       jest.once("error", reject);
-      jest.once("close", (code) => resolve(code === 0));
+      jest.once("close", () => resolve());
     });
   }
+}
+
+/** Other files are read by PostgreSQL's client, and tests of whole routers have modules of jest (scripts/jest/shared-modules.cjs). */
+function isImported({ by: { test }, mutant }: Variant): boolean {
+  return mutant === undefined || (mutant.file.endsWith(".ts") && !test.startsWith("test/"));
+}
+
+function outcomeOf({ status, assertionResults }: FileReport): Outcome {
+  if (status === "failed") return "failed";
+  return assertionResults.some((result) => result.status === "passed") ? "passed" : "nothing ran";
 }
 
 export function nameOf({ test, name }: ByTest): string {

@@ -1,4 +1,5 @@
 // Option values are parsed here; an unreadable value is refused before anything is sent.
+import { SPEND_PERIODS } from "@gr/clients";
 import { RESPONSE_FORMATS } from "@gr/identity";
 import { type Credits, formatCredits, parseCredits } from "@gr/money";
 import { SpendPeriod } from "@gr/proto/billing";
@@ -88,14 +89,8 @@ export function minutesOf(text: string): bigint {
   return BigInt(text);
 }
 
-export const PERIODS = {
-  day: SpendPeriod.DAY,
-  week: SpendPeriod.WEEK,
-  month: SpendPeriod.MONTH,
-} as const;
-
 /** Choices for a limit that exists already; a lifetime ends the windows. */
-export const LIMIT_PERIODS = { ...PERIODS, lifetime: SpendPeriod.LIFETIME } as const;
+export const LIMIT_PERIODS = { ...SPEND_PERIODS, lifetime: SpendPeriod.LIFETIME } as const;
 
 /** Names separated by commas, without the spaces around them. */
 export function namesOf(text: string): string[] {
@@ -108,10 +103,6 @@ export function namesOf(text: string): string[] {
 const FORMATS = Object.fromEntries(RESPONSE_FORMATS.map((format) => [format, format]));
 export const responseFormatOf = oneOf<string>(FORMATS);
 export const responseFormatOrNoneOf = oneOf<string>({ ...FORMATS, none: "" });
-
-export function periodName(period: SpendPeriod): string | null {
-  return Object.entries(PERIODS).find(([, value]) => value === period)?.[0] ?? null;
-}
 
 /** "1.5000", or null for an amount that is not set. */
 export function usdText(credits: Credits | undefined): string | null {

@@ -1,5 +1,5 @@
 // The router maps addresses to pages. Filters are search parameters of the address, so a page can be shared by its
-// link.
+// link. The entries of the menus are in `layout/account-frame.tsx` and `layout/operator-frame.tsx`.
 import type { QueryClient } from "@tanstack/react-query";
 import {
   createRootRouteWithContext,
@@ -32,6 +32,11 @@ function searchOf<Name extends string>(...names: readonly Name[]) {
   };
 }
 
+/** Loads the styles of all components beside a page that is no first one. */
+async function withStyles<Module>(page: Promise<Module>): Promise<Module> {
+  return (await Promise.all([page, import("./later-styles.ts")]))[0];
+}
+
 const root = createRootRouteWithContext<Context>()({ notFoundComponent: PageMissing });
 
 const start = createRoute({
@@ -61,12 +66,24 @@ const open = <Path extends string>(
   });
 
 const signIn = lazyRouteComponent(() => import("./pages/sign-in/sign-in.tsx"), "SignIn");
-const signUp = lazyRouteComponent(() => import("./pages/sign-in/sign-up.tsx"), "SignUp");
-const forgotPassword = lazyRouteComponent(() => import("./pages/sign-in/passwords.tsx"), "ForgotPassword");
-const resetPassword = lazyRouteComponent(() => import("./pages/sign-in/passwords.tsx"), "ResetPassword");
-const verifyEmail = lazyRouteComponent(() => import("./pages/sign-in/links.tsx"), "VerifyEmail");
-const invitation = lazyRouteComponent(() => import("./pages/sign-in/links.tsx"), "AcceptInvitation");
-const newAccount = lazyRouteComponent(() => import("./pages/account/new-account.tsx"), "NewAccount");
+const signUp = lazyRouteComponent(() => withStyles(import("./pages/sign-in/sign-up.tsx")), "SignUp");
+const forgotPassword = lazyRouteComponent(
+  () => withStyles(import("./pages/sign-in/passwords.tsx")),
+  "ForgotPassword",
+);
+const resetPassword = lazyRouteComponent(
+  () => withStyles(import("./pages/sign-in/passwords.tsx")),
+  "ResetPassword",
+);
+const verifyEmail = lazyRouteComponent(() => withStyles(import("./pages/sign-in/links.tsx")), "VerifyEmail");
+const invitation = lazyRouteComponent(
+  () => withStyles(import("./pages/sign-in/links.tsx")),
+  "AcceptInvitation",
+);
+const newAccount = lazyRouteComponent(
+  () => withStyles(import("./pages/account/new-account.tsx")),
+  "NewAccount",
+);
 
 const models = createRoute({
   getParentRoute: () => publicPages,
@@ -82,14 +99,14 @@ const models = createRoute({
 const catalogue = createRoute({
   getParentRoute: () => models,
   path: "/",
-  component: lazyRouteComponent(() => import("./pages/models/models.tsx"), "Models"),
+  component: lazyRouteComponent(() => withStyles(import("./pages/models/models.tsx")), "Models"),
   validateSearch: searchOf("type", "name", "provider", "free", "sort"),
   staticData: { title: "Models" },
 });
 const model = createRoute({
   getParentRoute: () => models,
   path: "$",
-  component: lazyRouteComponent(() => import("./pages/models/model.tsx"), "ModelPage"),
+  component: lazyRouteComponent(() => withStyles(import("./pages/models/model.tsx")), "ModelPage"),
   staticData: { title: "Model" },
 });
 
@@ -108,40 +125,41 @@ const accountModels = createRoute({ getParentRoute: () => account, path: "models
 const accountCatalogue = createRoute({
   getParentRoute: () => accountModels,
   path: "/",
-  component: lazyRouteComponent(() => import("./pages/models/models.tsx"), "Models"),
+  component: lazyRouteComponent(() => withStyles(import("./pages/models/models.tsx")), "Models"),
   validateSearch: searchOf("type", "name", "provider", "free", "sort"),
   staticData: { title: "Models" },
 });
 const accountModel = createRoute({
   getParentRoute: () => accountModels,
   path: "$",
-  component: lazyRouteComponent(() => import("./pages/models/model.tsx"), "ModelPage"),
+  component: lazyRouteComponent(() => withStyles(import("./pages/models/model.tsx")), "ModelPage"),
   staticData: { title: "Model" },
 });
 const home = createRoute({
   getParentRoute: () => account,
   path: "/",
   component: lazyRouteComponent(() => import("./pages/account/home.tsx"), "Home"),
+  validateSearch: searchOf("range"),
   staticData: { title: "Home" },
 });
 const keys = createRoute({
   getParentRoute: () => account,
   path: "keys",
-  component: lazyRouteComponent(() => import("./pages/keys/keys.tsx"), "Keys"),
+  component: lazyRouteComponent(() => withStyles(import("./pages/keys/keys.tsx")), "Keys"),
   validateSearch: searchOf("kind"),
   staticData: { title: "API keys" },
 });
 const credits = createRoute({
   getParentRoute: () => account,
   path: "credits",
-  component: lazyRouteComponent(() => import("./pages/money/credits.tsx"), "Credits"),
+  component: lazyRouteComponent(() => withStyles(import("./pages/money/credits.tsx")), "Credits"),
   validateSearch: searchOf("view", "payment", "kind", "range", "from", "to"),
   staticData: { title: "Credits" },
 });
 const usage = createRoute({
   getParentRoute: () => account,
   path: "usage",
-  component: lazyRouteComponent(() => import("./pages/usage/usage.tsx"), "Usage"),
+  component: lazyRouteComponent(() => withStyles(import("./pages/usage/usage.tsx")), "Usage"),
   validateSearch: searchOf(
     ...(["range", "from", "to", "bucket", "metric", "group_by"] as const),
     ...(["sum", "key_id", "model", "provider"] as const),
@@ -151,7 +169,7 @@ const usage = createRoute({
 const logs = createRoute({
   getParentRoute: () => account,
   path: "logs",
-  component: lazyRouteComponent(() => import("./pages/logs/logs.tsx"), "Logs"),
+  component: lazyRouteComponent(() => withStyles(import("./pages/logs/logs.tsx")), "Logs"),
   validateSearch: searchOf(
     ...(["request", "view", "kind", "model", "provider", "status"] as const),
     ...(["key_id", "member", "range", "from", "to"] as const),
@@ -161,32 +179,32 @@ const logs = createRoute({
 const playground = createRoute({
   getParentRoute: () => account,
   path: "playground",
-  component: lazyRouteComponent(() => import("./pages/playground/playground.tsx"), "Playground"),
+  component: lazyRouteComponent(() => withStyles(import("./pages/playground/playground.tsx")), "Playground"),
   validateSearch: searchOf("tab", "model", "prompt", "size", "quality", "seconds", "n"),
   staticData: { title: "Playground" },
 });
 const team = createRoute({
   getParentRoute: () => account,
   path: "team",
-  component: lazyRouteComponent(() => import("./pages/account/team.tsx"), "Team"),
+  component: lazyRouteComponent(() => withStyles(import("./pages/account/team.tsx")), "Team"),
   staticData: { title: "Team" },
 });
 const audit = createRoute({
   getParentRoute: () => account,
   path: "audit",
-  component: lazyRouteComponent(() => import("./pages/account/audit.tsx"), "Audit"),
+  component: lazyRouteComponent(() => withStyles(import("./pages/account/audit.tsx")), "Audit"),
   staticData: { title: "Audit log" },
 });
 const alerts = createRoute({
   getParentRoute: () => account,
   path: "alerts",
-  component: lazyRouteComponent(() => import("./pages/account/alerts.tsx"), "Alerts"),
+  component: lazyRouteComponent(() => withStyles(import("./pages/account/alerts.tsx")), "Alerts"),
   staticData: { title: "Alerts" },
 });
 const person = createRoute({
   getParentRoute: () => account,
   path: "person",
-  component: lazyRouteComponent(() => import("./pages/sign-in/person.tsx"), "PersonPage"),
+  component: lazyRouteComponent(() => withStyles(import("./pages/sign-in/person.tsx")), "PersonPage"),
   staticData: { title: "Password and sessions" },
 });
 
@@ -202,34 +220,40 @@ const operator = createRoute({
 const operatorHealth = createRoute({
   getParentRoute: () => operator,
   path: "/",
-  component: lazyRouteComponent(() => import("./pages/operator/health.tsx"), "Health"),
+  component: lazyRouteComponent(() => withStyles(import("./pages/operator/health.tsx")), "Health"),
   validateSearch: searchOf("range"),
   staticData: { title: "Health" },
 });
 const margins = createRoute({
   getParentRoute: () => operator,
   path: "margin",
-  component: lazyRouteComponent(() => import("./pages/operator/margins.tsx"), "Margins"),
+  component: lazyRouteComponent(() => withStyles(import("./pages/operator/margins.tsx")), "Margins"),
   validateSearch: searchOf("days"),
   staticData: { title: "Margin" },
 });
 const reconciliation = createRoute({
   getParentRoute: () => operator,
   path: "reconciliation",
-  component: lazyRouteComponent(() => import("./pages/operator/reconciliation.tsx"), "Reconciliation"),
+  component: lazyRouteComponent(
+    () => withStyles(import("./pages/operator/reconciliation.tsx")),
+    "Reconciliation",
+  ),
   staticData: { title: "Reconciliation" },
 });
 const operatorAccounts = createRoute({
   getParentRoute: () => operator,
   path: "accounts",
-  component: lazyRouteComponent(() => import("./pages/operator/operator.tsx"), "Operator"),
+  component: lazyRouteComponent(() => withStyles(import("./pages/operator/operator.tsx")), "Operator"),
   validateSearch: searchOf("text"),
   staticData: { title: "Accounts" },
 });
 const operatedAccount = createRoute({
   getParentRoute: () => operator,
   path: "accounts/$id",
-  component: lazyRouteComponent(() => import("./pages/operator/operated-account.tsx"), "OperatedAccountPage"),
+  component: lazyRouteComponent(
+    () => withStyles(import("./pages/operator/operated-account.tsx")),
+    "OperatedAccountPage",
+  ),
   validateSearch: searchOf("view"),
   staticData: { title: "Account" },
 });
@@ -237,13 +261,16 @@ const operatedAccount = createRoute({
 const openRequests = createRoute({
   getParentRoute: () => operator,
   path: "requests",
-  component: lazyRouteComponent(() => import("./pages/logs/open-requests.tsx"), "OpenRequests"),
+  component: lazyRouteComponent(() => withStyles(import("./pages/logs/open-requests.tsx")), "OpenRequests"),
   staticData: { title: "Open requests" },
 });
 const operatorCatalogue = createRoute({
   getParentRoute: () => operator,
   path: "catalogue",
-  component: lazyRouteComponent(() => import("./pages/operator/catalogue.tsx"), "OperatorCatalogue"),
+  component: lazyRouteComponent(
+    () => withStyles(import("./pages/operator/catalogue.tsx")),
+    "OperatorCatalogue",
+  ),
   staticData: { title: "Catalogue" },
 });
 

@@ -1,14 +1,9 @@
 // The application: look, data and pages.
-import "@fontsource/jetbrains-mono/latin-400.css";
-import "./component-styles.ts";
-import "@mantine/notifications/styles.css";
-import "./app.css";
-import "./parts/charts/time-chart.css";
 import { MantineProvider } from "@mantine/core";
 import { Notifications } from "@mantine/notifications";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
-import { StrictMode } from "react";
+import { StrictMode, startTransition } from "react";
 import { createRoot } from "react-dom/client";
 import { createAppRouter } from "./app-router.tsx";
 import { createQueries } from "./queries.ts";
@@ -24,18 +19,21 @@ Object.defineProperty(window, "__webpack_nonce__", { value: styleNonce });
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("index.html has no element with the id root");
-createRoot(root).render(
-  <StrictMode>
-    <MantineProvider
-      theme={theme}
-      cssVariablesResolver={readableColors}
-      defaultColorScheme="auto"
-      getStyleNonce={() => styleNonce}
-    >
-      <QueryClientProvider client={queries}>
-        <Notifications />
-        <RouterProvider router={router} />
-      </QueryClientProvider>
-    </MantineProvider>
-  </StrictMode>,
+// React yields to input and painting between the parts of a page that it draws in a transition.
+startTransition(() =>
+  createRoot(root).render(
+    <StrictMode>
+      <MantineProvider
+        theme={theme}
+        cssVariablesResolver={readableColors}
+        defaultColorScheme="auto"
+        getStyleNonce={() => styleNonce}
+      >
+        <QueryClientProvider client={queries}>
+          <Notifications />
+          <RouterProvider router={router} />
+        </QueryClientProvider>
+      </MantineProvider>
+    </StrictMode>,
+  ),
 );

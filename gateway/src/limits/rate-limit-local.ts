@@ -1,9 +1,9 @@
 // Rate limits of one process, decided at once and without a promise. Memory is bounded: when too many subjects are
-// active, those that have been quiet for longest are forgotten, which only ever admits more.
+// active, the least recently used ones are forgotten, which only ever admits more.
 import { LRUCache } from "lru-cache";
 import {
   admits,
-  type Claim,
+  type CountedRequest,
   type Decision,
   decisionOf,
   type RateLimiter,
@@ -27,7 +27,7 @@ export class LocalRateLimiter implements RateLimiter {
     this.#maxSubjects = maxSubjects;
   }
 
-  spend({ counts }: Claim, now: number): Decision {
+  spend({ counts }: CountedRequest, now: number): Decision {
     const nowUs = now * MS_US;
     const backlogsUs: number[] = [];
     let admitted = true;

@@ -4,7 +4,7 @@
 import { connectRedis, createLogger, type Redis } from "@gr/runtime";
 import { freePort, ManualClock, RedisLine, testRedis, until } from "@gr/testing";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { type Claim, type Decision, rateRule } from "./rate-limit.ts";
+import { type CountedRequest, type Decision, rateRule } from "./rate-limit.ts";
 import { LocalRateLimiter } from "./rate-limit-local.ts";
 import { RedisRateLimiter } from "./rate-limit-redis.ts";
 
@@ -17,7 +17,10 @@ const limit = rateRule({
   burstSeconds: 50_000,
 });
 
-const claimOf = (subject: string): Claim => ({ counts: [{ rule: limit, subject }], owner: subject });
+const requestOf = (subject: string): CountedRequest => ({
+  counts: [{ rule: limit, subject }],
+  owner: subject,
+});
 
 let line: RedisLine;
 let direct: Redis;
@@ -34,7 +37,7 @@ async function newLimiter(url: string = line.url, commandTimeoutMs = 10_000): Pr
 function spendMany(limiters: readonly RedisRateLimiter[], count: number): Promise<Decision[]> {
   return Promise.all(
     limiters.flatMap((limiter) =>
-      Array.from({ length: count }, () => limiter.spend(claimOf("key"), clock.now())),
+      Array.from({ length: count }, () => limiter.spend(requestOf("key"), clock.now())),
     ),
   );
 }
@@ -64,7 +67,7 @@ test("three gateways at the same time admit the limit together, exactly", async 
 
 test("a key of Redis lives no longer than it means anything, and lies in the slot of its subject", async () => {
   const limiter = await newLimiter();
-  await limiter.spend(claimOf("key"), clock.now());
+  await limiter.spend(requestOf("key"), clock.now());
   const [name = "", ...others] = await direct.keys("*");
   expect(others).toEqual([]);
   expect(name).toMatch(/\{key\}/);
@@ -109,18 +112,18 @@ test.each(["freeze", "cut"] as const)(
     const during = await spendMany([limiter], limit.burst + 5);
     expect(admittedOf(during)).toBe(limit.burst);
     // For some time Redis is not called, and no request waits for it.
-    expect(limiter.spend(claimOf("another key"), clock.now())).not.toBeInstanceOf(Promise);
+    expect(limiter.spend(requestOf("another key"), clock.now())).not.toBeInstanceOf(Promise);
     // Then one request calls Redis, and the others do not wait with it.
     clock.advance(1_000);
-    const asking = limiter.spend(claimOf("another key"), clock.now());
+    const asking = limiter.spend(requestOf("another key"), clock.now());
     expect(asking).toBeInstanceOf(Promise);
-    expect(limiter.spend(claimOf("another key"), clock.now())).not.toBeInstanceOf(Promise);
+    expect(limiter.spend(requestOf("another key"), clock.now())).not.toBeInstanceOf(Promise);
     expect((await asking).isAdmitted).toBe(true);
     line.mend();
     await until(
       async () => {
         clock.advance(1_000);
-        await limiter.spend(claimOf("a third key"), clock.now());
+        await limiter.spend(requestOf("a third key"), clock.now());
         return (await direct.keys("*{a third key}")).length === 1;
       },
       { timeoutMs: 60_000 },

@@ -2,7 +2,7 @@
 // by the clock of Redis. The same answer reports a recent revocation of the key. Without an answer the local limits
 // decide. No request is refused because of Redis, or waits for it long.
 import { type Logger, type Redis, RedisGate, type RedisScript, redisScript } from "@gr/runtime";
-import { type Claim, type Decision, decisionOf, type RateLimiter } from "./rate-limit.ts";
+import { type CountedRequest, type Decision, decisionOf, type RateLimiter } from "./rate-limit.ts";
 
 /**
  * The first keys hold the time at which the whole burst of each subject is available again (Unix microseconds), and
@@ -52,13 +52,13 @@ export class RedisRateLimiter implements RateLimiter {
     this.#gate = new RedisGate(log, MESSAGES);
   }
 
-  spend(claim: Claim, now: number): Decision | Promise<Decision> {
-    const asked = this.#gate.ask(now, () => this.#ask(claim));
-    if (asked === undefined) return this.#local.spend(claim, now);
-    return asked.then((decision) => decision ?? this.#local.spend(claim, now));
+  spend(request: CountedRequest, now: number): Decision | Promise<Decision> {
+    const asked = this.#gate.ask(now, () => this.#ask(request));
+    if (asked === undefined) return this.#local.spend(request, now);
+    return asked.then((decision) => decision ?? this.#local.spend(request, now));
   }
 
-  async #ask({ counts, owner, keyId }: Claim): Promise<Decision> {
+  async #ask({ counts, owner, keyId }: CountedRequest): Promise<Decision> {
     const keys: string[] = [];
     const values: number[] = [];
     for (const { rule, subject } of counts) {

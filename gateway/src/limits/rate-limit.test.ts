@@ -1,10 +1,17 @@
 // Guarantees of every rate limiter, in one process and through a real Redis alike, against a tiny pure model.
 
-import { connectRedis, createLogger, type Redis } from "@gr/runtime";
+import { connectRedis, createLogger } from "@gr/runtime";
 import { ManualClock, testRedis } from "@gr/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { type Claim, type Decision, type RateLimiter, type RateRule, rateRule } from "./rate-limit.ts";
+import { advanceRedis } from "../test/redis-time.ts";
+import {
+  type CountedRequest,
+  type Decision,
+  type RateLimiter,
+  type RateRule,
+  rateRule,
+} from "./rate-limit.ts";
 import { LocalRateLimiter } from "./rate-limit-local.ts";
 import { RedisRateLimiter } from "./rate-limit-redis.ts";
 
@@ -20,13 +27,13 @@ function rule(burst: number, name = "test"): RateRule {
 }
 
 /** A request that counts for one subject only. */
-function single(subject: string, limit: RateRule): Claim {
+function single(subject: string, limit: RateRule): CountedRequest {
   return { counts: [{ rule: limit, subject }], owner: subject };
 }
 
 interface Bench {
   readonly limiter: RateLimiter;
-  spend(claim: Claim): Promise<Decision>;
+  spend(request: CountedRequest): Promise<Decision>;
   /** Time passes. */
   advance(seconds: number): Promise<void>;
   forgetEverything(): Promise<void>;
@@ -41,7 +48,7 @@ async function localBench(): Promise<Bench> {
     get limiter() {
       return limiter;
     },
-    spend: async (claim) => limiter.spend(claim, clock.now()),
+    spend: async (request) => limiter.spend(request, clock.now()),
     advance: async (seconds) => clock.advance(seconds * 1_000),
     forgetEverything: async () => {
       limiter = new LocalRateLimiter();
@@ -65,20 +72,12 @@ async function redisBench(): Promise<Bench> {
   const limiter = new RedisRateLimiter(redis, unused, log);
   return {
     limiter,
-    spend: async (claim) => limiter.spend(claim, Date.now()),
+    spend: async (request) => limiter.spend(request, Date.now()),
     advance: (seconds) => advanceRedis(redis, seconds),
     forgetEverything: flush,
     slackUs: SLACK_US,
     close: () => redis.disconnect(),
   };
-}
-
-/** Moves every entry into the past, which is equivalent to the passing of time. */
-async function advanceRedis(redis: Redis, seconds: number): Promise<void> {
-  for (const key of await redis.keys("*")) {
-    const fullAt = Number(await redis.get(key)) - seconds * 1_000_000;
-    await redis.set(key, String(fullAt), "KEEPTTL");
-  }
 }
 
 async function spendMany(bench: Bench, count: number, subject: string, limit: RateRule): Promise<boolean[]> {
@@ -150,7 +149,7 @@ describe.each([
     expect(await spendMany(bench, 2, subject, two)).toEqual([true, false]);
   });
 
-  const both = (key: string, keys: RateRule, owners: RateRule): Claim => ({
+  const both = (key: string, keys: RateRule, owners: RateRule): CountedRequest => ({
     counts: [
       { rule: keys, subject: key },
       { rule: owners, subject },

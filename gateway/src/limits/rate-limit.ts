@@ -1,5 +1,6 @@
 // Rate limits use the generic cell rate algorithm, exact and in whole microseconds. A subject's only state is its
-// backlog, the time until its whole burst is available again; a refused request does not change it.
+// backlog, the time until its whole burst is available again; a refused request does not change it. The figures are in
+// `config.ts`; `request-limits.ts` decides which subjects a request counts for.
 
 /** A limit, and the kind of subject that it counts. */
 export interface RateRule {
@@ -25,7 +26,7 @@ export interface Count {
 }
 
 /** A request with all its counts, which one step decides together. */
-export interface Claim {
+export interface CountedRequest {
   /** At least one; the narrowest subject first. */
   readonly counts: readonly Count[];
   /** Subject that includes all others. A Redis cluster stores all its counts in one place. */
@@ -34,7 +35,7 @@ export interface Claim {
   readonly keyId?: string | undefined;
 }
 
-/** The answer to a claim, in the figures of its tightest count. */
+/** The answer to a counted request, in the figures of its tightest count. */
 export interface Decision {
   readonly count: Count;
   readonly isAdmitted: boolean;
@@ -53,7 +54,7 @@ export interface RateLimiter {
    * Admits a request if all its counts admit it, and counts it for all of them. A refused request counts for none.
    * @param now Unix milliseconds.
    */
-  spend(claim: Claim, now: number): Decision | Promise<Decision>;
+  spend(request: CountedRequest, now: number): Decision | Promise<Decision>;
 }
 
 const SECOND_US = 1_000_000;
@@ -94,7 +95,7 @@ export function decisionOf(
     const decision = figuresOf(count, isAdmitted, backlogsUs[index] ?? 0);
     if (tightest === undefined || isTighter(decision, tightest)) tightest = decision;
   }
-  if (tightest === undefined) throw new Error("a claim needs at least one count");
+  if (tightest === undefined) throw new Error("a counted request needs at least one count");
   return tightest;
 }
 

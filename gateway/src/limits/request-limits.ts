@@ -13,8 +13,8 @@ import { clientNetwork, widerNetwork } from "../network/client-address.ts";
 import type { TrustedProxies } from "../network/trusted-proxies.ts";
 import type { RouteRow } from "../routes.ts";
 import {
-  type Claim,
   type Count,
+  type CountedRequest,
   type Decision,
   type RateLimiter,
   type RateRule,
@@ -89,7 +89,8 @@ export class RequestLimits {
       const counts = countsOf(this.#rules[row.class], keyId, accountId);
       return this.#spend(reply, { counts, owner: accountId, keyId });
     }
-    if (row?.class === "downloads") return this.#spend(reply, this.#claimOf(request, this.#rules.downloads));
+    if (row?.class === "downloads")
+      return this.#spend(reply, this.#byAddress(request, this.#rules.downloads));
     const person = row?.signsIn === true ? this.#people.find(request) : undefined;
     if (person === undefined) return this.ofStranger(request, reply);
     const counts = countsOf({ narrow: this.#rules.person, wide: undefined }, person, person);
@@ -118,10 +119,10 @@ export class RequestLimits {
 
   /** Counts a request by its address, with a valid or an invalid key. */
   ofStranger(request: FastifyRequest, reply: FastifyReply): Verdict | Promise<Verdict> {
-    return this.#spend(reply, this.#claimOf(request, this.#rules.anonymous), "suspect");
+    return this.#spend(reply, this.#byAddress(request, this.#rules.anonymous), "suspect");
   }
 
-  #claimOf(request: FastifyRequest, rules: RulePair): Claim {
+  #byAddress(request: FastifyRequest, rules: RulePair): CountedRequest {
     const { client, network } = this.#subjectsOf(request);
     return { counts: countsOf(rules, client, network), owner: network };
   }
@@ -132,9 +133,9 @@ export class RequestLimits {
   }
 
   /** @param refused suspect: remember the subject of a refused request */
-  #spend(reply: FastifyReply, claim: Claim, refused?: "suspect"): Verdict | Promise<Verdict> {
-    if (claim.counts.length === 0) return undefined;
-    const decision = this.#limiter.spend(claim, this.#clock.now());
+  #spend(reply: FastifyReply, counted: CountedRequest, refused?: "suspect"): Verdict | Promise<Verdict> {
+    if (counted.counts.length === 0) return undefined;
+    const decision = this.#limiter.spend(counted, this.#clock.now());
     return decision instanceof Promise
       ? decision.then((late) => this.#verdictOf(reply, late, refused))
       : this.#verdictOf(reply, decision, refused);

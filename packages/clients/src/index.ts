@@ -37,6 +37,13 @@ export {
   type SavedTexts,
   savedTextJson,
 } from "./saved-texts.ts";
+export {
+  periodNameOf,
+  SPEND_PERIOD_NAMES,
+  SPEND_PERIODS,
+  type SpendPeriodName,
+  spendPeriodOf,
+} from "./spend-periods.ts";
 export { sidesOf, usdOf } from "./statement-amounts.ts";
 export {
   createTextLog,

@@ -94,11 +94,20 @@ function budgetClosed({ budgetLevel, expiresAt }: Outcome): ServiceError {
   return new ServiceError("budget_closed", message, { param: "budget" });
 }
 
+/** Words after the amount of a limit; a period of a newer contract has none. */
+const PERIOD_WORDS: Readonly<Record<SpendPeriod, string>> = {
+  [SpendPeriod.UNSPECIFIED]: "",
+  [SpendPeriod.LIFETIME]: "",
+  [SpendPeriod.DAY]: " a day",
+  [SpendPeriod.WEEK]: " a week",
+  [SpendPeriod.MONTH]: " a month",
+};
+
 function spendLimit(outcome: Outcome): ServiceError {
   const { budgetLevel, capCredits: ownLimit, period, resetsAt } = outcome;
   const isOwn = budgetLevel === BudgetLevel.UNSPECIFIED;
   const limit = isOwn
-    ? `This key's spend limit of ${formatCredits(ownLimit)} USD${periodWord(period)}`
+    ? `This key's spend limit of ${formatCredits(ownLimit)} USD${PERIOD_WORDS[period] ?? ""}`
     : `The limit of the ${BUDGETS[budgetLevel] ?? "budget"} above this key`;
   const about = isOwn ? {} : { param: "budget" };
   if (outcome.inFlight) {
@@ -111,17 +120,4 @@ function spendLimit(outcome: Outcome): ServiceError {
 
 function isoTime(unixMs: bigint): string {
   return new Date(Number(unixMs)).toISOString();
-}
-
-function periodWord(period: SpendPeriod): string {
-  switch (period) {
-    case SpendPeriod.DAY:
-      return " a day";
-    case SpendPeriod.WEEK:
-      return " a week";
-    case SpendPeriod.MONTH:
-      return " a month";
-    default:
-      return "";
-  }
 }

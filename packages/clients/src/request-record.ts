@@ -1,7 +1,7 @@
 // Conversion of the log's message into the record that the API, the console and the command line show.
 // Each field of a record is read here, once.
 import { create } from "@bufbuild/protobuf";
-import { tokenPriceAt } from "@gr/models";
+import { meterRatesOf, tokenPriceAt } from "@gr/models";
 import { formatCredits, formatPicoUsd } from "@gr/money";
 import { HoldState, type Text, TextApi, type TextUsage } from "@gr/proto/billing";
 import type { CatalogOperatorService, Price, TokenPrice } from "@gr/proto/catalog";
@@ -173,23 +173,20 @@ function unitPricesOf(price: Price | undefined, { provider }: Text): Record<stri
   return price?.rule.case === "token" ? unitPrices(tokenPriceAt(price.rule.value, provider)) : null;
 }
 
-/**
- * Returns the price of each unit. Tools are named by the type of their calls. A part without
- * its own price has its whole's.
- */
+/** Returns the price of each unit. Tools are named by the type of their calls. */
 function unitPrices(price: TokenPrice): Record<string, string> {
-  const { inputPicoUsd: input, outputPicoUsd: output } = price;
+  const rates = meterRatesOf(price);
   const prices: Record<string, bigint> = {
     request: price.requestPicoUsd,
-    input_tokens: input,
-    output_tokens: output,
-    cached_input_tokens: price.cachedInputPicoUsd ?? input,
-    cache_write_tokens: price.cacheWritePicoUsd ?? input,
-    image_input_tokens: price.imageInputPicoUsd ?? input,
-    audio_input_tokens: price.audioInputPicoUsd ?? input,
-    reasoning_tokens: price.reasoningPicoUsd ?? output,
-    image_output_tokens: price.imageOutputPicoUsd ?? output,
-    audio_output_tokens: price.audioOutputPicoUsd ?? output,
+    input_tokens: rates.input,
+    output_tokens: rates.output,
+    cached_input_tokens: rates.cachedInput,
+    cache_write_tokens: rates.cacheWrite,
+    image_input_tokens: rates.imageInput,
+    audio_input_tokens: rates.audioInput,
+    reasoning_tokens: rates.reasoning,
+    image_output_tokens: rates.imageOutput,
+    audio_output_tokens: rates.audioOutput,
   };
   const fees = price.toolFees.map(({ call, picoUsd }) => [call, picoUsd] as const);
   return Object.fromEntries(

@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { time, usd, usdInput } from "./fields.ts";
 
-export const spendPeriod = z.enum(["day", "week", "month"], { error: "It must be day, week, month or null" });
+const PERIODS = ["day", "week", "month"] as const;
+export const spendPeriod = z.enum(PERIODS, { error: `It must be ${PERIODS.join(", ")} or null` });
 
 export const budgetRecord = z.object({
   id: z.string(),

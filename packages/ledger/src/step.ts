@@ -43,7 +43,7 @@ export interface BudgetAfter {
 
 /** Totals of an account from before the chain, beside those that each step has. */
 export interface CarriedAccount {
-  /** The adjustments among the credits. */
+  /** Sum of the adjustments, which `credited` contains. */
   readonly adjusted: Credits;
   readonly suspended: boolean;
   /** Start of the UTC day that `freeUsed` counts. */
@@ -96,7 +96,7 @@ export interface Step {
   readonly charge: Credits;
   /** Cost that this step books. */
   readonly cost: PicoUsd;
-  /** Provider of that cost; null without a cost. A capture has it always. */
+  /** Provider of that cost; null without a cost. It is never null in a capture. */
   readonly billedBy: string | null;
   /** place, next: the attempt that begins. Others: the attempt of the cost. 0 without a hold. */
   readonly attempt: number;

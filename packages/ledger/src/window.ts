@@ -1,5 +1,7 @@
 // Windows of spend limits begin at 00:00 UTC: each day, each Monday, each 1st. A lifetime never begins and never ends.
+// CONTRIBUTING.md lists the places of a further period.
 export const PERIODS = ["lifetime", "day", "week", "month"] as const;
+/** A lifetime is one window that never ends. */
 export type Period = (typeof PERIODS)[number];
 
 export const DAY_MS = 86_400_000;

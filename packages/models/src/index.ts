@@ -2,6 +2,7 @@
 // The catalogue lists them and the services charge them, so both use this package.
 export { type AskedTogether, acceptsTogether, type DefaultValues, defaultsOf } from "./accepted.ts";
 export { acceptedInputs, needsImage, TAKES_IMAGES } from "./inputs.ts";
+export { meterRatesOf } from "./meter-rates.ts";
 export { ModelIds } from "./model-ids.ts";
 export {
   dependsOnInputPixels,

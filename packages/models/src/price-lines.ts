@@ -1,6 +1,6 @@
 // Price lines are the parts of a price: units of each sort, and the price of one unit.
 // Every exact price is the sum of its lines, so the lines explain the charge.
-import { ceilDiv, type PicoUsd } from "@gr/money";
+import { ceilDiv, larger, type PicoUsd } from "@gr/money";
 import type {
   ClipPrice,
   ClipTier,
@@ -13,6 +13,7 @@ import type {
   SecondTier,
   TokenPrice,
 } from "@gr/proto/catalog";
+import { meterRatesOf } from "./meter-rates.ts";
 import { ratesOfUse } from "./price-cases.ts";
 import { parseSize } from "./size.ts";
 
@@ -117,31 +118,30 @@ export function linesOfClip(price: ClipPrice, meters: VideoMeters): PriceLines |
 /** Returns the tokens of each meter. A meter without a price of its own is billed as its parent. */
 export function linesOfTokens(whole: TokenPrice, meters: TokenMeters): PriceLines {
   const price = ratesOfUse(whole, meters);
-  const { inputPicoUsd: input, outputPicoUsd: output } = price;
+  const rates = meterRatesOf(price);
   const cached = count(meters.cachedInputTokens ?? 0);
   const kept = count(meters.longCacheWriteTokens ?? 0);
-  const written = atLeastZero(count(meters.cacheWriteTokens ?? 0) - kept);
-  const cacheWrite = price.cacheWritePicoUsd ?? input;
+  const written = larger(count(meters.cacheWriteTokens ?? 0) - kept, 0n);
   const image = count(meters.imageInputTokens ?? 0);
   const audio = count(meters.audioInputTokens ?? 0);
   const reasoning = count(meters.reasoningTokens ?? 0);
   const drawn = count(meters.imageOutputTokens ?? 0);
   const spoken = count(meters.audioOutputTokens ?? 0);
   // If a part is larger than its whole, the provider has miscounted the whole. The parts are billed then.
-  const plainInput = atLeastZero(count(meters.inputTokens) - cached - written - kept - image - audio);
-  const plainOutput = atLeastZero(count(meters.outputTokens) - reasoning - drawn - spoken);
+  const plainInput = larger(count(meters.inputTokens) - cached - written - kept - image - audio, 0n);
+  const plainOutput = larger(count(meters.outputTokens) - reasoning - drawn - spoken, 0n);
   const { toolCalls = {} } = meters;
   const lines = [
-    { unit: "input_tokens", count: plainInput, picoUsd: input },
-    { unit: "cached_input_tokens", count: cached, picoUsd: price.cachedInputPicoUsd ?? input },
-    { unit: "cache_write_tokens", count: written, picoUsd: cacheWrite },
-    { unit: "long_cache_write_tokens", count: kept, picoUsd: price.longCacheWritePicoUsd ?? cacheWrite },
-    { unit: "image_input_tokens", count: image, picoUsd: price.imageInputPicoUsd ?? input },
-    { unit: "audio_input_tokens", count: audio, picoUsd: price.audioInputPicoUsd ?? input },
-    { unit: "output_tokens", count: plainOutput, picoUsd: output },
-    { unit: "reasoning_tokens", count: reasoning, picoUsd: price.reasoningPicoUsd ?? output },
-    { unit: "image_output_tokens", count: drawn, picoUsd: price.imageOutputPicoUsd ?? output },
-    { unit: "audio_output_tokens", count: spoken, picoUsd: price.audioOutputPicoUsd ?? output },
+    { unit: "input_tokens", count: plainInput, picoUsd: rates.input },
+    { unit: "cached_input_tokens", count: cached, picoUsd: rates.cachedInput },
+    { unit: "cache_write_tokens", count: written, picoUsd: rates.cacheWrite },
+    { unit: "long_cache_write_tokens", count: kept, picoUsd: rates.longCacheWrite },
+    { unit: "image_input_tokens", count: image, picoUsd: rates.imageInput },
+    { unit: "audio_input_tokens", count: audio, picoUsd: rates.audioInput },
+    { unit: "output_tokens", count: plainOutput, picoUsd: rates.output },
+    { unit: "reasoning_tokens", count: reasoning, picoUsd: rates.reasoning },
+    { unit: "image_output_tokens", count: drawn, picoUsd: rates.imageOutput },
+    { unit: "audio_output_tokens", count: spoken, picoUsd: rates.audioOutput },
     ...price.toolFees.map(({ call, picoUsd }) => ({
       unit: call,
       count: count(toolCalls[call] ?? 0),
@@ -210,8 +210,4 @@ function pixelsOf(text: string): bigint | undefined {
 export function count(value: number): bigint {
   if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${value} is not a count`);
   return BigInt(value);
-}
-
-function atLeastZero(value: bigint): bigint {
-  return value < 0n ? 0n : value;
 }

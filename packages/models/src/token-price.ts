@@ -1,6 +1,7 @@
 // Token prices of a model that several upstreams serve: each bills by its own rates, and a hold must cover them all.
-import type { PicoUsd } from "@gr/money";
+import { larger } from "@gr/money";
 import type { TokenPrice } from "@gr/proto/catalog";
+import { type MeterRates, meterRatesOf } from "./meter-rates.ts";
 import { hasOneRate, possibleRates, type RateTerms, ratesOfUse } from "./price-cases.ts";
 import type { TokenMeters } from "./price-lines.ts";
 
@@ -53,29 +54,26 @@ function dearerRates(dearest: TokenPrice | undefined, price: TokenPrice, terms: 
 }
 
 function dearerOf(one: TokenPrice, other: TokenPrice): TokenPrice {
-  /** @param whole price that bills a meter without its own price */
-  const part = (of: (price: TokenPrice) => PicoUsd | undefined, whole: (price: TokenPrice) => PicoUsd) =>
-    of(one) === undefined && of(other) === undefined
-      ? undefined
-      : larger(of(one) ?? whole(one), of(other) ?? whole(other));
-  const input = (price: TokenPrice) => price.inputPicoUsd;
-  const output = (price: TokenPrice) => price.outputPicoUsd;
-  const cacheWrite = (price: TokenPrice) => price.cacheWritePicoUsd ?? price.inputPicoUsd;
+  const [rates, others] = [meterRatesOf(one), meterRatesOf(other)];
+  /** @returns no member if neither price has one of its own */
+  const part = <Name extends Exclude<keyof MeterRates, "input" | "output">>(name: Name) => {
+    const field = `${name}PicoUsd` as const;
+    if (one[field] === undefined && other[field] === undefined) return {};
+    return { [field]: larger(rates[name], others[name]) };
+  };
   return {
     ...one,
-    inputPicoUsd: larger(one.inputPicoUsd, other.inputPicoUsd),
-    outputPicoUsd: larger(one.outputPicoUsd, other.outputPicoUsd),
+    inputPicoUsd: larger(rates.input, others.input),
+    outputPicoUsd: larger(rates.output, others.output),
     requestPicoUsd: larger(one.requestPicoUsd, other.requestPicoUsd),
-    ...defined({
-      cachedInputPicoUsd: part((price) => price.cachedInputPicoUsd, input),
-      cacheWritePicoUsd: part((price) => price.cacheWritePicoUsd, input),
-      longCacheWritePicoUsd: part((price) => price.longCacheWritePicoUsd, cacheWrite),
-      imageInputPicoUsd: part((price) => price.imageInputPicoUsd, input),
-      audioInputPicoUsd: part((price) => price.audioInputPicoUsd, input),
-      reasoningPicoUsd: part((price) => price.reasoningPicoUsd, output),
-      imageOutputPicoUsd: part((price) => price.imageOutputPicoUsd, output),
-      audioOutputPicoUsd: part((price) => price.audioOutputPicoUsd, output),
-    }),
+    ...part("cachedInput"),
+    ...part("cacheWrite"),
+    ...part("longCacheWrite"),
+    ...part("imageInput"),
+    ...part("audioInput"),
+    ...part("reasoning"),
+    ...part("imageOutput"),
+    ...part("audioOutput"),
     toolFees: dearestFees(one, other),
   };
 }
@@ -86,14 +84,4 @@ function dearestFees(one: TokenPrice, other: TokenPrice): TokenPrice["toolFees"]
     if (fee.picoUsd > (fees.get(fee.call)?.picoUsd ?? -1n)) fees.set(fee.call, fee);
   }
   return [...fees.values()];
-}
-
-function larger(one: PicoUsd, other: PicoUsd): PicoUsd {
-  return one > other ? one : other;
-}
-
-/** Removes the undefined members. */
-function defined<Part extends Record<string, PicoUsd | undefined>>(parts: Part) {
-  const known = Object.entries(parts).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(known) as { [Name in keyof Part]?: PicoUsd };
 }

@@ -1,5 +1,6 @@
 // Claims bind a client's Idempotency-Key to one request, which is charged at most once.
-// Only digests are sent to billing, neither the key, which belongs to the client, nor the request.
+// Only digests are sent to billing, neither the key, which belongs to the client, nor the request. The ledger decides how long
+// a claim lasts: `packages/ledger/src/judge/claims.ts`.
 import { createHash, type Hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Claim } from "@gr/clients";

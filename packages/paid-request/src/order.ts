@@ -55,7 +55,7 @@ export interface Captured {
 export interface Released {
   readonly kind: "released";
   readonly reason: ReleaseReason;
-  /** Cost that the provider billed nevertheless; our loss. */
+  /** Cost that the provider billed without a delivery; our loss. */
   readonly cost: PicoUsd;
   /** Provider that billed the cost. */
   readonly provider: string;

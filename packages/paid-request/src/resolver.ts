@@ -1,5 +1,5 @@
 // Resolver ends open requests: of crashed processes, with unknown outcomes, and with endings that billing has not
-// booked. No hold is freed on a guess.
+// booked. No hold is released without evidence.
 import { type LeasedHold, ReleaseReason } from "@gr/clients";
 import type { BillSearch } from "./bill-search.ts";
 import type { Booking } from "./booking.ts";

@@ -1,6 +1,6 @@
 // Peers reaches other modules: in this process or over the network. Only this file distinguishes them.
 import type { DescService } from "@bufbuild/protobuf";
-import type { Interceptor, Transport } from "@connectrpc/connect";
+import { Code, ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
@@ -127,7 +127,7 @@ export function createRemoteTransport(
   clock: Clock,
   resolve?: SpreadOptions["resolve"],
 ): RoutedTransport {
-  const interceptors = [traceCalls, bearServiceToken(secret, clock), repeatRefused];
+  const interceptors = [traceCalls, bearServiceToken(secret, clock), repeatRefused, reportSilence];
   const connect = (baseUrl: string) =>
     createConnectTransport({
       baseUrl,
@@ -152,6 +152,20 @@ const repeatRefused: Interceptor = (next) => async (request) => {
     } catch (error) {
       if (request.stream || tries === MOST_TRIES || !isRefusedStream(error)) throw error;
     }
+  }
+};
+
+/**
+ * Reports errors of the operating system as silence of the other process. The library has the code of a defect for errors outside of its
+ * list, such as EHOSTUNREACH.
+ */
+const reportSilence: Interceptor = (next) => async (request) => {
+  try {
+    return await next(request);
+  } catch (error) {
+    const { code, rawMessage, cause } = ConnectError.from(error);
+    if (code !== Code.Internal || (cause as { syscall?: unknown })?.syscall === undefined) throw error;
+    throw new ConnectError(rawMessage, Code.Unavailable, undefined, undefined, cause);
   }
 };
 

@@ -1,5 +1,6 @@
 // Guarantees of calls to a module with several processes: one account has one process, and the end of a process moves its accounts
 // without a lost call.
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { BillingService } from "@gr/proto/billing";
 import { ManualClock } from "@gr/testing";
@@ -8,6 +9,7 @@ import { createRemoteTransport } from "./peers.ts";
 import { answerErrors, requireServiceToken } from "./rpc/rpc-interceptors.ts";
 import { type RpcServer, startRpcServer } from "./rpc/rpc-server.ts";
 import { addressFor, createServiceClient } from "./rpc/service-client.ts";
+import { SpreadTransport } from "./spread-transport.ts";
 import { keptLog, Probe } from "./test/probe-services.ts";
 
 const SECRET = "a secret for tests that is long enough";
@@ -24,10 +26,10 @@ let targets: Target[];
 /** Answer of the host's name. */
 let resolve: () => Promise<readonly string[]>;
 
-async function start(): Promise<Target> {
+async function start(port = 0): Promise<Target> {
   const probe = new Probe();
   const server = await startRpcServer({
-    ...{ host: "127.0.0.1", port: 0, services: probe.services() },
+    ...{ host: "127.0.0.1", port, services: probe.services() },
     interceptors: [answerErrors(keptLog().log)],
     gate: requireServiceToken([SECRET], clock),
   });
@@ -36,7 +38,7 @@ async function start(): Promise<Target> {
 
 beforeEach(async () => {
   clock = new ManualClock();
-  targets = await Promise.all([start(), start(), start()]);
+  targets = await Promise.all([1, 2, 3].map(() => start()));
   resolve = async () => targets.map(({ url }) => url);
 });
 afterEach(async () => {
@@ -130,6 +132,83 @@ test("a call that a process has read is never sent to another one", async () => 
   await Promise.all([0, 1, 2].map(end));
   await refused;
   expect(targets.map(({ probe }) => probe.requestIds.length).sort()).toEqual([0, 0, 1]);
+});
+
+test.each([
+  ["could not be made", "connect", 2],
+  ["broke after it was made", "read", 1],
+])("a call over a connection that %s is sent so many times: %s, %p", async (_what, syscall, times) => {
+  const cause = Object.assign(new Error(`${syscall} EHOSTUNREACH`), { code: "EHOSTUNREACH", syscall });
+  const sent: string[] = [];
+  const connect = (baseUrl: string) => {
+    const fail = async () => {
+      sent.push(baseUrl);
+      throw new ConnectError(cause.message, Code.Unavailable, undefined, undefined, cause);
+    };
+    return { unary: fail, stream: fail };
+  };
+  const options = {
+    url: "http://billing",
+    clock,
+    connect,
+    resolve: async () => ["http://one", "http://two"],
+  };
+  const client = createServiceClient(BillingService, "billing", new SpreadTransport(options));
+  await expect(client.getCredits({ accountId: "a" })).rejects.toMatchObject({
+    reason: "service_unavailable",
+  });
+  expect(new Set(sent).size).toBe(times);
+});
+
+test("a silent process is tried by one call at a time, and has its accounts again after an answer", async () => {
+  const sockets = new Set<Socket>();
+  const silent = createServer((socket) => void sockets.add(socket));
+  await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+  const { port } = silent.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  const live = targets[0]?.url ?? "";
+  resolve = async () => [url, live];
+  const client = dial();
+  const found = await Promise.all(ACCOUNTS.map((accountId) => addressFor(client, accountId)));
+  const accountId = ACCOUNTS[found.indexOf(url)] ?? "";
+  const unanswered = (timeoutMs: number) =>
+    expect(client.getCredits({ accountId }, { timeoutMs })).rejects.toMatchObject({
+      reason: "service_unavailable",
+    });
+  await unanswered(100);
+  clock.advance(2_000);
+  const trial = unanswered(60_000);
+  await client.getCredits({ accountId });
+  expect(await addressFor(client, accountId)).toBe(live);
+  const closed = new Promise((ended) => silent.close(ended));
+  for (const socket of sockets) socket.destroy();
+  await Promise.all([trial, closed]);
+  const again = await start(port);
+  targets.push(again);
+  clock.advance(2_000);
+  await client.getCredits({ accountId });
+  expect(again.probe.requestIds).toHaveLength(1);
+  expect(await addressFor(client, accountId)).toBe(url);
+});
+
+test("a process whose machine cannot be reached is the last choice, and an error for no client", async () => {
+  // TCP has no broadcast, so the system refuses this address at once.
+  const gone = "http://255.255.255.255:1";
+  resolve = async () => [gone, targets[0]?.url ?? ""];
+  const client = dial();
+  const found = await Promise.all(ACCOUNTS.map((accountId) => addressFor(client, accountId)));
+  const accountId = ACCOUNTS[found.indexOf(gone)] ?? "";
+  expect(await answering(client, accountId)).toBe(0);
+  expect(await addressFor(client, accountId)).toBe(targets[0]?.url);
+  resolve = async () => [];
+  await expect(dial(gone).getCredits({ accountId })).rejects.toMatchObject({ reason: "service_unavailable" });
+});
+
+test("a call ends while the name server is silent", async () => {
+  resolve = () => new Promise(() => undefined);
+  const client = dial(targets[0]?.url);
+  expect(await addressFor(client, "a")).toBe("");
+  expect(await answering(client, "a")).toBe(0);
 });
 
 describe("while the name has fewer than two addresses", () => {

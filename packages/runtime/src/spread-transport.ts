@@ -6,14 +6,17 @@ import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import type { Clock } from "./process/clock.ts";
+import { pause } from "./process/pause.ts";
 import { calledAddress, type RoutedTransport } from "./rpc/service-client.ts";
 
 /** Age of a list of addresses after which the next call asks for another one. */
 const FRESH_MS = 5_000;
-/** Time for which an address that did not answer is the last choice. */
+/** Time for which an address that did not answer is the last choice. Afterwards one call tries it. */
 const AVOIDED_MS = 2_000;
+/** Longest wait of calls for the first addresses of a host. The calls then use its name. */
+const RESOLVED_WITHIN_MS = 2_000;
 const MOST_TRIES = 3;
-/** Errors of connections, before any byte of a request. */
+/** Errors of connecting, before any byte of a request. */
 const UNREACHED: ReadonlySet<unknown> = new Set(["ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH"]);
 /** Message of the library or of Node, which have no code for it. */
 const REFUSED_STREAM = /^(http\/2 s|S)tream closed with error code (NGHTTP2_)?REFUSED_STREAM\b/;
@@ -55,26 +58,39 @@ export class SpreadTransport implements RoutedTransport {
   addressOf(key: string): string | Promise<string> {
     const asking = this.#refresh();
     const chosen = () => this.#ranked(key)[0] ?? "";
-    return this.#hasAnswer ? chosen() : asking.then(chosen);
+    return this.#hasAnswer ? chosen() : this.#firstAnswer(asking).then(chosen);
   }
 
   unary: Transport["unary"] = async (method, signal, timeoutMs, header, input, context) => {
     const asking = this.#refresh();
-    if (!this.#hasAnswer) await asking;
+    if (!this.#hasAnswer) await this.#firstAnswer(asking);
     const call = (transport: Transport) => transport.unary(method, signal, timeoutMs, header, input, context);
     const [first, ...others] = this.#choices(context?.get(calledAddress), input).slice(0, MOST_TRIES);
     if (first === undefined) return call(this.#byName);
     for (let address = first; ; ) {
       try {
-        return await call(this.#at(address));
+        return await this.#tried(address, call);
       } catch (error) {
-        if (error instanceof ConnectError && SILENT.has(error.code)) this.#avoid(address);
         const next = wasNeverRead(error) ? others.shift() : undefined;
         if (next === undefined) throw error;
         address = next;
       }
     }
   };
+
+  /** Without an answer, or with an error of the one call that tries a silent address, the address is the last choice. */
+  async #tried<Answer>(address: string, call: (transport: Transport) => Promise<Answer>): Promise<Answer> {
+    const isTrial = this.#avoidedUntil.has(address);
+    if (isTrial) this.#avoidedUntil.set(address, Number.POSITIVE_INFINITY);
+    try {
+      const answer = await call(this.#at(address));
+      this.#avoidedUntil.delete(address);
+      return answer;
+    } catch (error) {
+      if (isTrial || wasSilent(error)) this.#avoid(address);
+      throw error;
+    }
+  }
 
   stream: Transport["stream"] = (...call) => this.#byName.stream(...call);
 
@@ -121,6 +137,14 @@ export class SpreadTransport implements RoutedTransport {
     return this.#asking ?? Promise.resolve();
   }
 
+  /** A name server may be silent for longer than the deadline of a call. */
+  async #firstAnswer(asking: Promise<void>): Promise<void> {
+    const answered = new AbortController();
+    await Promise.race([asking, pause(RESOLVED_WITHIN_MS, answered.signal)]);
+    answered.abort();
+    this.#hasAnswer = true;
+  }
+
   async #ask(): Promise<void> {
     // A failed question changes nothing, and calls have errors of their own.
     const found = await this.#resolve(this.#options.url).catch(() => this.#addresses);
@@ -138,10 +162,15 @@ function keyOf(input: unknown): string | undefined {
   return accountId ?? spender?.accountId;
 }
 
+/** An established connection can end with the codes of UNREACHED, too, after its process has read the request. */
 function wasNeverRead(error: unknown): boolean {
   if (isRefusedStream(error)) return true;
-  const { cause } = error as { cause?: { code?: unknown } };
-  return UNREACHED.has(cause?.code);
+  const { cause } = error as { cause?: { code?: unknown; syscall?: unknown } };
+  return cause?.syscall === "connect" && UNREACHED.has(cause.code);
+}
+
+function wasSilent(error: unknown): boolean {
+  return wasNeverRead(error) || (error instanceof ConnectError && SILENT.has(error.code));
 }
 
 /** Addresses of one family, because a process with two families has two addresses. */

@@ -1,31 +1,19 @@
 // Time of reads of activity for an account with a million requests in 90 days: 5 keys, 10 models, 9 requests in each hour of each pair.
 // node services/billing/bench/activity.ts
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { startPostgres } from "@gr/embedded";
-import { createLogger, migrate, openPool } from "@gr/runtime";
+import { migrate } from "@gr/runtime";
 import { type Bucket, spanOf } from "../src/activity/activity-span.ts";
 import { ACTIVITY_GROUPS, createActivityStore } from "../src/activity/activity-store.ts";
 import { createReadActivity } from "../src/activity/read-activity.ts";
+import { SCHEMA, startBenchDatabase } from "./bench-database.ts";
 
 const ACCOUNT = "00000000-0000-4000-8000-000000000007";
 const HOURS = 90 * 24;
 const NOW = HOURS * 3_600_000;
 const CALLS = 7;
 
-const postgres = await startPostgres({
-  dataDir: mkdtempSync(join(tmpdir(), "generation-router-bench-activity-")),
-  durable: true,
-  temporary: true,
-});
-const schema = { name: "billing", migrations: join(import.meta.dirname, "../migrations") };
-const pool = await openPool(
-  { DATABASE_URL: postgres.url, DATABASE_POOL_SIZE: 2 },
-  schema,
-  createLogger("silent", "bench"),
-);
-await migrate(pool, schema);
+const postgres = await startBenchDatabase();
+const pool = await postgres.newPool(2);
+await migrate(pool, SCHEMA);
 /** Each pair of a key and a model once for each hour. */
 const ROWS = `FROM generate_series(0, ${HOURS} - 1) h, generate_series(0, 49) n, LATERAL (
   SELECT md5((n % 5)::text)::uuid AS key, 'm' || n / 5 AS model) r`;

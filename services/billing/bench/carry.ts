@@ -1,14 +1,11 @@
 // Seconds of the carry into the chain of steps, with 10,000 accounts, 20,000 keys and 2,000,000 ended holds. A writer of the version
 // before measures the stop. The stop is its longest wait for an answer, which is then a refusal.
 // node services/billing/bench/carry.ts [ended holds]
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { startPostgres } from "@gr/embedded";
-import { createLogger, migrate, openPool, systemClock } from "@gr/runtime";
+import { migrate, systemClock } from "@gr/runtime";
 import pg from "pg";
 import { createStepLedger } from "../src/step-ledger/step-ledger.ts";
 import { asVersionBefore } from "../src/test/earlier/earlier-database-store.ts";
+import { log, SCHEMA, startBenchDatabase } from "./bench-database.ts";
 
 const ACCOUNTS = 10_000;
 const OPEN_HOLDS = 2_000;
@@ -52,15 +49,8 @@ const FILL = [
   "VACUUM ANALYZE",
 ];
 
-const postgres = await startPostgres({
-  dataDir: mkdtempSync(join(tmpdir(), "generation-router-bench-")),
-  durable: true,
-  temporary: true,
-});
-const schema = { name: "billing", migrations: join(import.meta.dirname, "../migrations") };
-const log = createLogger("silent", "bench");
-const config = { DATABASE_URL: postgres.url, DATABASE_POOL_SIZE: 4 };
-const before = await openPool(config, schema, log);
+const postgres = await startBenchDatabase();
+const before = await postgres.newPool(4);
 await asVersionBefore((earlier) => migrate(before, earlier));
 await before.end();
 const db = await connect();
@@ -70,9 +60,9 @@ const writer = await connect();
 let longestMs = 0;
 let isCarried = false;
 const writing = writeUntilRefused();
-const pool = await openPool(config, schema, log);
+const pool = await postgres.newPool(4);
 const began = performance.now();
-await migrate(pool, schema);
+await migrate(pool, SCHEMA);
 const seconds = (since: number) => ((performance.now() - since) / 1_000).toFixed(1);
 console.log(`${endedHolds} ended holds: migrated in ${seconds(began)} s`);
 await writing;

@@ -2,14 +2,12 @@
 // backend; figures of one run compare, those of two runs do not.
 // node services/billing/bench/chain.ts [rounds]
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { startPostgres } from "@gr/embedded";
-import { createLogger, migrate, openPool, type Pool, systemClock } from "@gr/runtime";
+import { readFileSync } from "node:fs";
+import { migrate, systemClock } from "@gr/runtime";
 import pg from "pg";
 import { ChainConnection } from "../src/chain/chain-connection.ts";
 import type { ChainOperation } from "../src/chain/chain-operation.ts";
+import { log, SCHEMA, startBenchDatabase } from "./bench-database.ts";
 
 const ACCOUNTS = 10_000;
 const BATCHES = [1, 10, 64];
@@ -53,16 +51,8 @@ interface BenchAccount {
   readonly chain: readonly string[];
 }
 
-const postgres = await startPostgres({
-  dataDir: mkdtempSync(join(tmpdir(), "generation-router-bench-")),
-  durable: true,
-  temporary: true,
-});
-const schema = { name: "billing", migrations: join(import.meta.dirname, "../migrations") };
-const log = createLogger("silent", "bench");
-const newPool = (): Promise<Pool> =>
-  openPool({ DATABASE_URL: postgres.url, DATABASE_POOL_SIZE: 2 }, schema, log);
-await migrate(await newPool(), schema);
+const postgres = await startBenchDatabase();
+await migrate(await postgres.newPool(2), SCHEMA);
 const db = new pg.Client({ connectionString: postgres.url });
 await db.connect();
 const accounts: BenchAccount[] = Array.from({ length: ACCOUNTS }, () => ({
@@ -71,7 +61,7 @@ const accounts: BenchAccount[] = Array.from({ length: ACCOUNTS }, () => ({
   chain: Array.from({ length: 4 }, () => randomUUID()),
 }));
 const chainConnection = new ChainConnection({
-  pool: await newPool(),
+  pool: await postgres.newPool(2),
   clock: systemClock,
   freeLimit: null,
   log,
@@ -136,7 +126,7 @@ async function runChain(pairs: readonly Pair[], levels: 1 | 4): Promise<void> {
 interface Figures {
   /** µs of PostgreSQL a pair. */
   readonly postgres: number;
-  /** µs of this process a pair. */
+  /** Processor time of this process for a pair, in µs. */
   readonly node: number;
   /** Bytes of WAL a pair. */
   readonly wal: number;

@@ -2,16 +2,14 @@
 // in one round. CPU is that of the followers' backend.
 // node services/billing/bench/follow.ts [rounds]
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { startPostgres } from "@gr/embedded";
+import { readFileSync } from "node:fs";
 import type { BudgetDefinition } from "@gr/ledger";
-import { createLogger, migrate, openPool, type Pool, systemClock } from "@gr/runtime";
+import { migrate, systemClock } from "@gr/runtime";
 import { ChainConnection } from "../src/chain/chain-connection.ts";
 import { Follower, type StepReader } from "../src/follower/follower.ts";
 import { openHoldsReader } from "../src/follower/open-hold-store.ts";
 import { sumsReader } from "../src/follower/sums-store.ts";
+import { log, SCHEMA, startBenchDatabase } from "./bench-database.ts";
 
 const PAIRS = [10, 100, 1_000, 5_000];
 const ACCOUNTS = [1, 2_000];
@@ -26,18 +24,10 @@ const tag = {
   model: "chat",
   priceVersion: "v1",
 };
-const postgres = await startPostgres({
-  dataDir: mkdtempSync(join(tmpdir(), "generation-router-bench-follow-")),
-  durable: true,
-  temporary: true,
-});
-const schema = { name: "billing", migrations: join(import.meta.dirname, "../migrations") };
-const log = createLogger("silent", "bench");
-const newPool = (size: number): Promise<Pool> =>
-  openPool({ DATABASE_URL: postgres.url, DATABASE_POOL_SIZE: size }, schema, log);
-const writing = await newPool(2);
-await migrate(writing, schema);
-const following = await newPool(1);
+const postgres = await startBenchDatabase();
+const writing = await postgres.newPool(2);
+await migrate(writing, SCHEMA);
+const following = await postgres.newPool(1);
 const connection = new ChainConnection({ pool: writing, clock: systemClock, freeLimit: null, log });
 const wallets = Array.from({ length: Math.max(...ACCOUNTS) }, () => ({
   accountId: randomUUID(),

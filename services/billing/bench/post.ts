@@ -2,16 +2,14 @@
 // module, durable PostgreSQL), for many accounts and for one hot one, at rising concurrency, without and with claims.
 // node services/billing/bench/post.ts [seconds per line] [plain: only without claims]
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { createBilling } from "@gr/clients";
-import { startPostgres } from "@gr/embedded";
 import { claimOf } from "@gr/paid-request";
 import { BillingService, SpendPeriod } from "@gr/proto/billing";
 import { nextTurn, startProcess, systemClock } from "@gr/runtime";
 import pg from "pg";
 import { billingModule } from "../src/module.ts";
+import { startBenchDatabase } from "./bench-database.ts";
 
 const ACCOUNTS = 10_000;
 /** Accounts that are opened at the same time. */
@@ -30,11 +28,7 @@ const seconds = Number(process.argv[2] ?? 5);
 /** Of /proc/<pid>/stat, on every Linux. */
 const TICK_US = 10_000;
 
-const postgres = await startPostgres({
-  dataDir: mkdtempSync(join(tmpdir(), "generation-router-bench-")),
-  durable: true,
-  temporary: true,
-});
+const postgres = await startBenchDatabase();
 const running = await startProcess([billingModule], {
   env: {
     DATABASE_URL: postgres.url,

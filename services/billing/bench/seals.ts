@@ -1,12 +1,9 @@
 // Seconds of a proof of the ledger before and after its months are sealed, for 12 and for 24 sealed months. It also prints bytes.
 // node services/billing/bench/seals.ts [steps of all accounts in one month]
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { startPostgres } from "@gr/embedded";
-import { createLogger, migrate, openPool, type Pool, systemClock } from "@gr/runtime";
+import { migrate, type Pool, systemClock } from "@gr/runtime";
 import { sealUntil } from "../src/seals/seal-months.ts";
 import { createStepLedger } from "../src/step-ledger/step-ledger.ts";
+import { log, SCHEMA, startBenchDatabase } from "./bench-database.ts";
 
 const ACCOUNTS = 100;
 const MONTHS = [12, 24];
@@ -32,22 +29,15 @@ const MONTH = `INSERT INTO step (tx, account_id, id, seq, at, credits, charge, c
    FROM (SELECT a.id AS account_id, gen_random_uuid() AS hold_id, $4::bigint + i AS n, $1::bigint + (($2::bigint - $1::bigint) / ($3::int + 1)) * i AS at
            FROM generate_series(1, $3::int) i CROSS JOIN bench_account a ORDER BY i) p CROSS JOIN generate_series(0, 1) k ORDER BY p.n, k`;
 
-const log = createLogger("silent", "bench");
-const schema = { name: "billing", migrations: join(import.meta.dirname, "../migrations") };
-const settings = {
-  dataDir: mkdtempSync(join(tmpdir(), "generation-router-bench-seals-")),
-  durable: true,
-  temporary: true,
-};
-const postgres = await startPostgres(settings);
+const postgres = await startBenchDatabase();
 for (const months of MONTHS) await measure(months);
 await postgres.stop();
 process.exitCode = 0;
 
 async function measure(months: number): Promise<void> {
-  const pool = await openPool({ DATABASE_URL: postgres.url, DATABASE_POOL_SIZE: 4 }, schema, log);
+  const pool = await postgres.newPool(4);
   await pool.query("DROP SCHEMA IF EXISTS billing CASCADE; CREATE SCHEMA billing");
-  await migrate(pool, schema);
+  await migrate(pool, SCHEMA);
   const events = {
     committed: () => undefined,
     triedAgain: () => undefined,

@@ -23,7 +23,7 @@ import { ClockCheck } from "./writer/clock-check-store.ts";
 /** Milliseconds between two rounds of the followers. */
 const FOLLOW_EVERY_MS = 1_000;
 /** Milliseconds between two sweeps of expired rows. */
-const SWEEP_EVERY_MS = 300_000;
+export const SWEEP_EVERY_MS = 300_000;
 /** Milliseconds between two counts of open holds. */
 const LOOK_EVERY_MS = 15_000;
 const READY_FOR_MS = 1_000;
@@ -95,14 +95,19 @@ export const billingModule = defineModule({
         repeat(LOOK_EVERY_MS, "open holds could not be counted", async () =>
           events.holdsSeen(await holds.countOpen()),
         );
+        /** @param round deletes old rows, which a process with a clock far ahead must not do */
+        const sweep = (problem: string, round: (now: Date, stopping: AbortSignal) => Promise<void>) =>
+          repeat(SWEEP_EVERY_MS, problem, async (stopping) => {
+            await clockCheck.requireRightClock(pool);
+            await round(new Date(clock.now()), stopping);
+          });
         const problem = "old lines of the text log could not be deleted, or its next months not be created";
-        repeat(SWEEP_EVERY_MS, problem, async (stopping) => {
-          const now = new Date(clock.now());
+        sweep(problem, async (now, stopping) => {
           await texts.removeOld(textDays, now, stopping);
           await createMonths(pool, now);
         });
-        repeat(SWEEP_EVERY_MS, "old prompts and answers could not be deleted", (stopping) =>
-          savedTexts.removeOld(new Date(clock.now()), stopping),
+        sweep("old prompts and answers could not be deleted", (now, stopping) =>
+          savedTexts.removeOld(now, stopping),
         );
       },
       ready: async () => {

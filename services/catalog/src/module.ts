@@ -13,11 +13,11 @@ import { readTextPriceList } from "./files/text-price-list.ts";
 import { healthRpc, REPORTS_KEPT_MS, WINDOWS_KEPT_MS } from "./health/health-rpc.ts";
 import { createHealthStore } from "./health/health-store.ts";
 import { createLiveCatalog, type LiveCatalog } from "./offer/live-catalog.ts";
-import { createPriceStore } from "./prices/price-store.ts";
+import { createPastPriceStore } from "./prices/past-price-store.ts";
 import { createOfferReader } from "./sources/offer-reader.ts";
 import { createOwnFolder, readCatalogFolder } from "./sources/own-folder.ts";
-import { createTextStore } from "./sources/store.ts";
 import { createTextImports } from "./sources/text-imports.ts";
+import { createTextListingStore } from "./sources/text-listing-store.ts";
 
 /** Interval of the date check, in milliseconds: a new day may hide a model. */
 const DAY_CHECK_MS = 1_000;
@@ -44,12 +44,12 @@ export const catalogModule = defineModule({
     });
     const live: LiveCatalog = createLiveCatalog({ offer, clock, onChange: events.changed });
     const pool = await openPool(config, schema, log, metrics);
-    const prices = createPriceStore(pool);
+    const prices = createPastPriceStore(pool);
     const health = createHealthStore(pool);
     const textImports = createTextImports({
       upstreams,
       priceList: await readTextPriceList(config.TEXT_PRICE_FILE),
-      store: createTextStore(pool),
+      store: createTextListingStore(pool),
       prices,
       live,
       events,

@@ -7,7 +7,7 @@ import { type RunningSimulator, startSimulator } from "@gr/simulator";
 import { drawFilm } from "@gr/simulator/film";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import sharp from "sharp";
-import { createProviders } from "./providers/create-providers.ts";
+import { createProviders } from "./providers/configured-providers.ts";
 import type { MediaProvider } from "./providers/provider.ts";
 import { caller } from "./test/edge.ts";
 import { INTERNAL_AUTH_SECRET, type MediaUnderTest, PATIENT, startMedia } from "./test/start-media.ts";

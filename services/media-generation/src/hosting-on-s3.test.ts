@@ -2,7 +2,7 @@
 import { readdir } from "node:fs/promises";
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { createProviders } from "./providers/create-providers.ts";
+import { createProviders } from "./providers/configured-providers.ts";
 import type { MediaProvider } from "./providers/provider.ts";
 import { caller, KEY_HEADER } from "./test/edge.ts";
 import { type S3Server, startS3Server } from "./test/s3-server.ts";

@@ -37,7 +37,7 @@ import { startNamingKinds } from "./log/name-kinds.ts";
 import { memoryBudgetOf } from "./memory-budget.ts";
 import { createPreviews } from "./previews/previews.ts";
 import { createArtifactReader } from "./providers/artifact.ts";
-import { configuredOrigins, createProviders } from "./providers/create-providers.ts";
+import { configuredOrigins, createProviders } from "./providers/configured-providers.ts";
 import { createOutbound, type Outbound } from "./providers/outbound.ts";
 import { nameServerQueries } from "./providers/public-address.ts";
 import { mediaGenerationRest } from "./rest.ts";

@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import OpenAI from "openai";
 import { Webhook } from "standardwebhooks";
 import { createLogStore } from "./log/log-store.ts";
-import { createProviders } from "./providers/create-providers.ts";
+import { createProviders } from "./providers/configured-providers.ts";
 import { caller, KEY_HEADER } from "./test/edge.ts";
 import { FilmQueue } from "./test/film-queue.ts";
 import {

@@ -2,12 +2,15 @@
 
 const PAUSE_MS = 10;
 
-/** Polls until `check` returns true. A check that throws counts as false. @throws Error after the time limit */
+/**
+ * Polls until `check` returns true. A check that throws counts as false. A check that needs much processor time has a longer pause.
+ * @throws Error after the time limit
+ */
 export async function until(
   check: () => Promise<boolean> | boolean,
-  options: { timeoutMs: number },
+  { timeoutMs, pauseMs = PAUSE_MS }: { timeoutMs: number; pauseMs?: number },
 ): Promise<void> {
-  const deadline = Date.now() + options.timeoutMs;
+  const deadline = Date.now() + timeoutMs;
   let last: unknown;
   for (;;) {
     try {
@@ -18,8 +21,8 @@ export async function until(
     }
     if (Date.now() >= deadline) {
       const reason = last instanceof Error ? `: ${last.message}` : "";
-      throw new Error(`not true within ${options.timeoutMs} ms${reason}`, { cause: last });
+      throw new Error(`not true within ${timeoutMs} ms${reason}`, { cause: last });
     }
-    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }

@@ -6,7 +6,7 @@ import type { RunningProcess } from "@gr/runtime";
 /** Address without mail: the domain can have no mail server. */
 export const DEMO_EMAIL = "demo@router.localhost";
 
-/** @returns undefined if nobody may see a link. */
+/** Ensures the owner of the demo account. @returns a link that signs in; undefined without a terminal */
 export async function ensureDemoOwner(
   accountId: string,
   dial: RunningProcess["dial"],

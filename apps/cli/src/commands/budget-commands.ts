@@ -1,22 +1,14 @@
 // Budget commands: create, set, list. A budget above keys is a limit that many keys share: one for each customer or member.
 import { randomUUID } from "node:crypto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { periodNameOf } from "@gr/clients";
 import { formatCredits } from "@gr/money";
-import { BudgetLevel } from "@gr/proto/billing";
+import { BudgetLevel, type SpendPeriod } from "@gr/proto/billing";
 import { type Budget, BudgetState, type PutBudgetRequestSchema } from "@gr/proto/budgets";
 import { OperatorError } from "@gr/runtime";
 import { type Command, Option } from "commander";
 import type { Runs } from "../command.ts";
-import {
-  instantOf,
-  isoText,
-  LIMIT_PERIODS,
-  oneOf,
-  periodName,
-  usdOf,
-  usdText,
-  uuidOf,
-} from "../option-values.ts";
+import { instantOf, isoText, LIMIT_PERIODS, oneOf, usdOf, usdText, uuidOf } from "../option-values.ts";
 import { mayHaveHappened, sentenceOfFailure } from "../output/failure.ts";
 import { report } from "../output/report.ts";
 import { type Column, table } from "../output/table.ts";
@@ -41,7 +33,7 @@ interface CreateOptions {
   level: (typeof LEVELS)[keyof typeof LEVELS];
   parent?: string;
   limit?: bigint;
-  period?: (typeof LIMIT_PERIODS)[keyof typeof LIMIT_PERIODS];
+  period?: SpendPeriod;
   expiresAt?: bigint;
   id?: string;
 }
@@ -53,7 +45,7 @@ interface SetOptions {
   parent?: string;
   /** False: no limit. */
   limit?: bigint | false;
-  period?: (typeof LIMIT_PERIODS)[keyof typeof LIMIT_PERIODS];
+  period?: SpendPeriod;
   expiresAt?: bigint;
   neverExpires?: true;
   close?: true;
@@ -207,7 +199,7 @@ function budgetRecord(budget: Budget) {
     name: budget.name,
     state: nameIn(STATES, budget.state),
     limit: usdText(limitCredits),
-    period: periodName(budget.period),
+    period: periodNameOf(budget.period) ?? null,
     used: formatCredits(usedCredits),
     held: formatCredits(heldCredits),
     lifetime_used: formatCredits(budget.lifetimeUsedCredits),

@@ -1,9 +1,10 @@
 // The command `credits show` prints the balance of an account, and its usage by API key.
+import { periodNameOf } from "@gr/clients";
 import { formatCredits } from "@gr/money";
 import type { SpenderUsage } from "@gr/proto/billing";
 import type { Command } from "commander";
 import type { Runs } from "../command.ts";
-import { isoText, periodName, usdText } from "../option-values.ts";
+import { isoText, usdText } from "../option-values.ts";
 import { report } from "../output/report.ts";
 import { type Column, table } from "../output/table.ts";
 
@@ -54,7 +55,7 @@ function usageOf({ spender, usedCredits, requests, windowUsedCredits }: SpenderU
     credit_usage: formatCredits(usedCredits),
     total_requests: Number(requests),
     spend_limit: usdText(spender?.capCredits),
-    spend_limit_period: spender === undefined ? null : periodName(spender.period),
+    spend_limit_period: (spender && periodNameOf(spender.period)) ?? null,
     period_spend: formatCredits(windowUsedCredits),
     expires_at: isoText(spender?.expiresAt),
   };

@@ -1,5 +1,7 @@
 // key mint, key list, key revoke, and token issue; key update is a file of its own.
+import { SPEND_PERIOD_NAMES, SPEND_PERIODS } from "@gr/clients";
 import { spendLimitFields } from "@gr/proto";
+import type { SpendPeriod } from "@gr/proto/billing";
 import { KeyKind } from "@gr/proto/keys";
 import type { Command } from "commander";
 import type { Runs } from "../command.ts";
@@ -9,7 +11,6 @@ import {
   minutesOf,
   namesOf,
   oneOf,
-  PERIODS,
   responseFormatOf,
   usdOf,
   uuidOf,
@@ -31,7 +32,7 @@ interface MintOptions {
   name: string;
   management?: boolean;
   spendLimit?: bigint;
-  period?: (typeof PERIODS)[keyof typeof PERIODS];
+  period?: SpendPeriod;
   expiresAt?: bigint;
   responseFormat?: string;
   allowModels?: string[];
@@ -89,7 +90,11 @@ function addMint(key: Command, runs: Runs): void {
     .requiredOption("--name <name>", "name of the key")
     .option("--management", "a key that manages keys and cannot spend")
     .option("--spend-limit <usd>", "most that the key may spend", usdOf)
-    .option("--period <period>", "the limit starts anew each day, week or month", oneOf(PERIODS))
+    .option(
+      "--period <period>",
+      `one of ${SPEND_PERIOD_NAMES.join(", ")}: when the limit starts anew`,
+      oneOf(SPEND_PERIODS),
+    )
     .option("--expires-at <time>", "ISO 8601 time from which the key is refused", instantOf)
     .option(
       "--response-format <format>",

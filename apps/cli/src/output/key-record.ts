@@ -1,7 +1,8 @@
 // A key as commands print it: a JSON record, and a row of a table.
+import { periodNameOf } from "@gr/clients";
 import { spendLimitOf } from "@gr/proto";
 import { type Key, KeyKind } from "@gr/proto/keys";
-import { isoText, periodName, usdText } from "../option-values.ts";
+import { isoText, usdText } from "../option-values.ts";
 import { type Column, table } from "./table.ts";
 
 type KeyRecord = ReturnType<typeof keyRecord>;
@@ -13,7 +14,7 @@ export function keyRecord(key: Key) {
     kind: key.kind === KeyKind.MANAGEMENT ? "management" : "normal",
     is_active: key.active,
     spend_limit: usdText(spendLimitOf(key)),
-    spend_limit_period: periodName(key.period),
+    spend_limit_period: periodNameOf(key.period) ?? null,
     expires_at: isoText(key.expiresAt),
     created_at: isoText(key.createdAt),
     hint: key.hint,

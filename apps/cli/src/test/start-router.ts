@@ -7,7 +7,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { keysModule } from "@gr/keys";
-import { type Environment, type Module, startProcess } from "@gr/runtime";
+import {
+  connectPostgres,
+  createLogger,
+  type Environment,
+  type Module,
+  migrate,
+  startProcess,
+} from "@gr/runtime";
 import { testDatabase } from "@gr/testing";
 import { type CliOutcome, runWith } from "../simulated.ts";
 import { createFakePeers, type FakePeers } from "./fake-peers.ts";
@@ -28,31 +35,36 @@ export interface RouterUnderTest {
 
 /** @param options.billing instead of the fake one. */
 export async function startRouter(options: { billing?: Module } = {}): Promise<RouterUnderTest> {
-  const database = await testDatabase("cli");
   const peers = createFakePeers();
-  const running = await startProcess(
-    [
-      keysModule,
-      options.billing ?? peers.billingModule,
-      peers.catalogModule,
-      peers.mediaModule,
-      peers.textProxyModule,
-    ],
-    {
-      env: {
-        DATABASE_URL: database.url,
-        DATABASE_POOL_SIZE: "2",
-        KEY_PEPPER: "pepper-of-the-cli-tests-0123456789-abcdef",
-        WEB_TOKEN_PRIVATE_KEY: generateKeyPairSync("ed25519")
-          .privateKey.export({ format: "pem", type: "pkcs8" })
-          .toString(),
-        INTERNAL_AUTH_SECRET: SECRET,
-        SERVICE_HTTP_PORT: "0",
-        SERVICE_RPC_PORT: "0",
-        LOG_LEVEL: "silent",
-      },
+  const modules = [
+    keysModule,
+    options.billing ?? peers.billingModule,
+    peers.catalogModule,
+    peers.mediaModule,
+    peers.textProxyModule,
+  ];
+  const schemas = modules.map(({ schema }) => schema).filter((schema) => schema !== undefined);
+  const database = await testDatabase(`cli ${schemas.map(({ name }) => name)}`, async (url) => {
+    const log = createLogger("silent", "test");
+    for (const schema of schemas) {
+      const pool = await connectPostgres({ url, poolSize: 1, schema: schema.name, log });
+      await migrate(pool, schema);
+      await pool.end();
+    }
+  });
+  const running = await startProcess(modules, {
+    env: {
+      DATABASE_URL: database.url,
+      KEY_PEPPER: "pepper-of-the-cli-tests-0123456789-abcdef",
+      WEB_TOKEN_PRIVATE_KEY: generateKeyPairSync("ed25519")
+        .privateKey.export({ format: "pem", type: "pkcs8" })
+        .toString(),
+      INTERNAL_AUTH_SECRET: SECRET,
+      SERVICE_HTTP_PORT: "0",
+      SERVICE_RPC_PORT: "0",
+      LOG_LEVEL: "silent",
     },
-  );
+  });
   const rpcUrl = `http://127.0.0.1:${running.rpcPort}`;
   const dataDir = await mkdtemp(join(tmpdir(), "generation-router-cli-"));
   await writeRuntimeFile(dataDir, rpcUrl, SECRET);

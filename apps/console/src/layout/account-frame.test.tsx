@@ -115,3 +115,16 @@ test("a visitor without a session, or without a console behind the page, sees th
     closeApp();
   }
 });
+
+test("a menu of the head opens once its code is there, and Escape leads back to its button", async () => {
+  routerFor();
+  openApp(`/accounts/${ACCOUNT}/alerts`);
+  fireEvent.click(await screen.findByRole("button", { name: "Demo" }));
+  await screen.findByRole("menuitem", { name: "New account" });
+  fireEvent.keyDown(document.activeElement ?? document.body, { key: "Escape", code: "Escape" });
+  await waitFor(() => expect(screen.queryByRole("menuitem")).toBeNull());
+  const button = screen.getByRole("button", { name: "Demo" });
+  await waitFor(() => expect(document.activeElement).toBe(button));
+  fireEvent.click(button);
+  await screen.findByRole("menuitem", { name: "New account" });
+});

@@ -1,64 +1,23 @@
 // The account frame surrounds every page of an account: the menu, the account, its balance, the signed-in person.
-import { Anchor, Button, Group, Menu, ScrollArea, Text, UnstyledButton } from "@mantine/core";
-import {
-  IconBell,
-  IconBook,
-  IconChartBar,
-  IconCreditCard,
-  IconHistory,
-  IconHome,
-  IconKey,
-  IconLayoutGrid,
-  IconList,
-  IconPlus,
-  IconSelector,
-  IconShield,
-  IconSparkles,
-  IconUsers,
-} from "@tabler/icons-react";
+import { Anchor, Button, Group, Text } from "@mantine/core";
+import { IconBook, IconPlus, IconSelector, IconShield } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { Link, Outlet, useMatchRoute, useNavigate } from "@tanstack/react-router";
-import { type ReactNode, Suspense } from "react";
+import { Link, Outlet, useMatchRoute } from "@tanstack/react-router";
+import { lazy, type ReactNode, Suspense } from "react";
 import { call } from "../api/console-client.ts";
 import { wholeCentsText } from "../parts/figures/figure-text.ts";
 import { Balance as BalanceFigure } from "../parts/figures/figures.tsx";
 import { PageWaiting } from "../parts/lists/page-states.tsx";
 import { useAccount, useSession } from "../session.ts";
+import { type AccountPage, GROUPS, HOME } from "./head/account-pages.ts";
+import { HeadMenu } from "./head/head-menu.tsx";
+import { PersonMenu } from "./head/person-menu.tsx";
+import { SearchButton } from "./head/search-button.tsx";
+import { MenuGroup, MenuLink } from "./menu-links.tsx";
 import { NotMember, SessionEnded } from "./no-access.tsx";
 import { PageFrame } from "./page-frame.tsx";
-import { MenuGroup, MenuLink } from "./page-menu.tsx";
-import { PersonMenu } from "./person-menu.tsx";
 import { Suspended } from "./suspended.tsx";
 import { WaitingInvitations } from "./waiting-invitations.tsx";
-
-const HOME = { to: "/accounts/$account", label: "Home", icon: IconHome, exact: true } as const;
-const GROUPS = [
-  {
-    title: "Build",
-    pages: [
-      { to: "/accounts/$account/playground", label: "Playground", icon: IconSparkles },
-      { to: "/accounts/$account/models", label: "Models", icon: IconLayoutGrid },
-      { to: "/accounts/$account/keys", label: "API keys", icon: IconKey },
-    ],
-  },
-  {
-    title: "Observe",
-    pages: [
-      { to: "/accounts/$account/logs", label: "Logs", icon: IconList },
-      { to: "/accounts/$account/usage", label: "Usage", icon: IconChartBar },
-      { to: "/accounts/$account/alerts", label: "Alerts", icon: IconBell },
-    ],
-  },
-  {
-    title: "Manage",
-    pages: [
-      { to: "/accounts/$account/credits", label: "Credits", icon: IconCreditCard },
-      { to: "/accounts/$account/team", label: "Team", icon: IconUsers },
-      { to: "/accounts/$account/audit", label: "Audit log", icon: IconHistory, role: "admin" },
-    ],
-  },
-] as const;
-type Page = typeof HOME | (typeof GROUPS)[number]["pages"][number];
 
 const BALANCE_MS = 30_000;
 
@@ -91,7 +50,7 @@ function Shell({ children }: { children: ReactNode }) {
   const matches = useMatchRoute();
   const alerts = useHome(account).data?.open_alerts.length ?? 0;
   const menu = (close: () => void) => {
-    const link = (page: Page) =>
+    const link = (page: AccountPage) =>
       (!("role" in page) || may(page.role)) && (
         <MenuLink
           key={page.to}
@@ -107,14 +66,14 @@ function Shell({ children }: { children: ReactNode }) {
       );
     return (
       <>
-        <ScrollArea flex={1} type="never" pt="xs">
+        <div className="side-pages">
           <MenuGroup>{link(HOME)}</MenuGroup>
           {GROUPS.map(({ title, pages }) => (
             <MenuGroup key={title} title={title}>
               {pages.map(link)}
             </MenuGroup>
           ))}
-        </ScrollArea>
+        </div>
         <MenuGroup>
           <MenuLink label="API reference" icon={IconBook} href="/docs" />
           {is_operator && (
@@ -134,7 +93,12 @@ function Shell({ children }: { children: ReactNode }) {
       menu={menu}
       area={account_name}
       place={<AccountSwitch />}
-      head={<Balance account={account} />}
+      head={
+        <>
+          <SearchButton />
+          <Balance account={account} />
+        </>
+      }
       person={<PersonMenu of={opened} />}
     >
       <WaitingInvitations />
@@ -144,44 +108,29 @@ function Shell({ children }: { children: ReactNode }) {
   );
 }
 
+const loadMenus = () => import("./head/head-menus.tsx");
+const AccountMenu = lazy(async () => ({ default: (await loadMenus()).AccountMenu }));
+
 function AccountSwitch() {
-  const { account_id: account, account_name } = useAccount();
-  const { accounts } = useSession();
-  const navigate = useNavigate();
+  const { account_name } = useAccount();
   return (
-    <Menu position="bottom-start" width={240}>
-      <Menu.Target>
-        <UnstyledButton className="account-switch">
-          <Group gap={8} wrap="nowrap">
-            <span className="account-sign" aria-hidden="true">
-              {account_name.slice(0, 1).toUpperCase()}
-            </span>
-            <Text span fw={500} truncate maw={{ base: 70, xs: 180 }}>
-              {account_name}
-            </Text>
-            <IconSelector size={15} aria-hidden="true" />
-          </Group>
-        </UnstyledButton>
-      </Menu.Target>
-      <Menu.Dropdown>
-        {accounts.map(({ account_id, account_name: name, role }) => (
-          <Menu.Item
-            key={account_id}
-            fw={account_id === account ? 600 : 400}
-            rightSection={
-              <Text size="xs" c="dimmed">
-                {role}
-              </Text>
-            }
-            onClick={() => void navigate({ to: "/accounts/$account", params: { account: account_id } })}
-          >
-            {name}
-          </Menu.Item>
-        ))}
-        <Menu.Divider />
-        <Menu.Item renderRoot={(props) => <Link to="/new-account" {...props} />}>New account</Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+    <HeadMenu
+      className="account-switch"
+      load={loadMenus}
+      name={
+        <Group gap={8} wrap="nowrap">
+          <span className="account-sign" aria-hidden="true">
+            {account_name.slice(0, 1).toUpperCase()}
+          </span>
+          <Text span fw={500} truncate maw={{ base: 70, xs: 180 }}>
+            {account_name}
+          </Text>
+          <IconSelector size={15} aria-hidden="true" />
+        </Group>
+      }
+    >
+      {(button) => <AccountMenu button={button} />}
+    </HeadMenu>
   );
 }
 

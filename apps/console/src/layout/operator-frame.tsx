@@ -13,10 +13,10 @@ import { Link, Outlet, useMatchRoute } from "@tanstack/react-router";
 import { Suspense } from "react";
 import { PageWaiting } from "../parts/lists/page-states.tsx";
 import { useSession } from "../session.ts";
+import { PersonMenu } from "./head/person-menu.tsx";
+import { MenuGroup, MenuLink } from "./menu-links.tsx";
 import { SessionEnded } from "./no-access.tsx";
 import { PageFrame } from "./page-frame.tsx";
-import { MenuGroup, MenuLink } from "./page-menu.tsx";
-import { PersonMenu } from "./person-menu.tsx";
 import { WaitingInvitations } from "./waiting-invitations.tsx";
 
 const PAGES = [

@@ -9,6 +9,8 @@ export interface RouterCall {
   readonly headers: Headers;
   /** Parsed JSON, or a form; undefined without a body. */
   readonly body: unknown;
+  /** Aborts when the page stops the call. */
+  readonly signal: AbortSignal | undefined;
 }
 
 /** Returns JSON, or a whole answer. */
@@ -33,11 +35,12 @@ export class FakeRouter {
     return this.calls.filter(({ method, path }) => `${method} ${path}` === route);
   }
 
-  async #fetch(input: string, { method = "GET", headers, body }: RequestInit): Promise<Response> {
+  async #fetch(input: string, { method = "GET", headers, body, signal }: RequestInit): Promise<Response> {
     const { pathname: path, searchParams: query } = new URL(input, window.location.href);
     const call: RouterCall = {
       ...{ method, path, query, headers: new Headers(headers) },
       body: typeof body === "string" ? JSON.parse(body) : (body ?? undefined),
+      signal: signal ?? undefined,
     };
     this.calls.push(call);
     const answer = this.#answers.get(`${method} ${path}`);
@@ -53,8 +56,27 @@ export function errorAnswer(status: number, code: string, message: string): Resp
 
 /** A streamed answer: an event for each chunk, then the mark of the end. */
 export function streamAnswer(chunks: readonly object[], headers: Record<string, string> = {}): Response {
-  const events = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`);
-  return new Response([...events, "data: [DONE]\n\n"].join(""), {
-    headers: { "content-type": "text/event-stream", ...headers },
+  return eventAnswer(`${eventsOf(chunks)}data: [DONE]\n\n`, headers);
+}
+
+/** A streamed answer that waits after its chunks until the page stops the call. */
+export function unendedAnswer(
+  { signal }: RouterCall,
+  chunks: readonly object[],
+  headers: Record<string, string> = {},
+): Response {
+  const body = new ReadableStream({
+    start: (stream) => {
+      stream.enqueue(new TextEncoder().encode(eventsOf(chunks)));
+      signal?.addEventListener("abort", () => stream.error(signal.reason));
+    },
   });
+  return eventAnswer(body, headers);
+}
+
+const eventsOf = (chunks: readonly object[]) =>
+  chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("");
+
+function eventAnswer(body: BodyInit, headers: Record<string, string>): Response {
+  return new Response(body, { headers: { "content-type": "text/event-stream", ...headers } });
 }

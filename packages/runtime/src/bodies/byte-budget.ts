@@ -96,7 +96,7 @@ export class Allowance {
 /** Bytes of unused bodies that are worth a collection. */
 const WORTH_COLLECTING = 32 * 1024 * 1024;
 const QUIET_MS = 2_000;
-/** V8 collects after 64 MB of new buffers. No byte of this one is written, so it takes no memory of the machine. */
+/** V8 collects after 64 MB of new buffers. Without a write, this one uses addresses and no memory. */
 const NOTICED_BYTES = 128 * 1024 * 1024;
 
 /** A collection that has begun before the end of a body keeps it, so the next one follows. */
@@ -106,8 +106,8 @@ let unusedBytes = 0;
 let quiet: NodeJS.Timeout | undefined;
 
 /**
- * V8 collects buffers only when new ones are made, so the bodies of a burst would keep their memory after it. A pause after the
- * burst makes large buffers, and V8 collects the others beside the work of the process.
+ * V8 collects buffers while a process allocates new ones, so the bodies of a burst would keep their memory. A timer after the burst
+ * allocates large buffers, and V8 collects the others beside the work of the process.
  */
 function noteUnused(bytes: number): void {
   unusedBytes += bytes;

@@ -1,4 +1,4 @@
-// Waiting that a signal can end early: every pause of ours has a bound and an owner.
+// Pause waits until its time ends or a signal aborts it: every pause of ours has a bound and an owner.
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** Resolves after `ms`, or at once when the signal aborts: ask the signal which it was. */

@@ -1,4 +1,4 @@
-// PeerSessions are HTTP/2 sessions to another process, by the library's manager, with one repair. After a GOAWAY on an
+// PeerSessions are HTTP/2 sessions to another process, by the library's manager, and one repair of it. After a GOAWAY on an
 // idle session the manager destroys it with an error, which Node emits when the socket has closed. After a call in
 // between, the manager forgets the session, and the unhandled error ends the process.
 // https://github.com/connectrpc/connect-es/issues/1768

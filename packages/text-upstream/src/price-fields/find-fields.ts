@@ -120,7 +120,7 @@ function addProviderOption(found: FoundFields, owner: string, name: string, valu
 
 /**
  * Finds cache marks and sound in any part of the input, at any depth of a part.
- * @param path of the value; written out only for a match, since an input can have a million parts
+ * @param path of the value; converted to text only for a match, since an input can have a million parts
  */
 function addCacheMarks(found: FoundFields, value: unknown, path: (string | number)[]): void {
   if (typeof value !== "object" || value === null || path.length > DEEPEST) return;

@@ -1,9 +1,7 @@
 // A spender: what may spend from an account. One per API key, with the same id; it is never deleted, only made
 // inactive, so that what it has used stays in the list.
+import type { Period } from "@gr/ledger";
 import type { Credits } from "@gr/money";
-
-/** "lifetime" is one window that never ends. */
-export type Period = "lifetime" | "day" | "week" | "month";
 
 export interface Spender {
   readonly id: string;
@@ -23,7 +21,7 @@ export interface Spender {
 
 export interface SpenderUsage {
   readonly spender: Spender;
-  /** Of its whole life. */
+  /** Credits that were charged since its creation. */
   readonly used: Credits;
   readonly requests: bigint;
   /** In the current window; of a lifetime, since the period was set. */

@@ -94,7 +94,7 @@ export async function restoreEarlierHolds(
   }
 }
 
-/** @returns accounts by hold; an open hold, and one without a row, is absent */
+/** @returns accounts by hold; open and unknown holds are absent */
 export async function earlierOwners(pool: Pool, holdIds: readonly Id[]): Promise<Map<Id, Id>> {
   if (holdIds.length === 0) return new Map();
   const { rows } = await pool.query<{ id: Id; account_id: Id }>({

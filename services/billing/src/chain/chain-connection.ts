@@ -296,7 +296,7 @@ function flushOf(works: readonly AccountWork[]): Flush {
   };
 }
 
-/** Bucket first: the bucket is the last byte of the id. */
+/** @returns a text that sorts by bucket, which is the last byte of the id, then by id */
 function orderOf({ account: { id } }: AccountWork): string {
   return id.slice(-2) + id;
 }

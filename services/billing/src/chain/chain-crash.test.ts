@@ -29,6 +29,8 @@ const [LOSSES, MOVES] = isDistributedRun() ? [3, 4] : [0, 0];
 const WRITERS = 3;
 const ACCOUNTS = 20;
 const PATIENCE_MS = 3_600_000;
+/** A count reads the whole table. */
+const COUNT_EACH_MS = 250;
 const ENTRY = fileURLToPath(new URL("../test/chain/crash-writer.ts", import.meta.url));
 
 let rig: ChainRig;
@@ -82,7 +84,10 @@ test(
     }
 
     const reach = (steps: number) =>
-      until(async () => (await countSteps(rig.pool)) >= steps, { timeoutMs: PATIENCE_MS });
+      until(async () => (await countSteps(rig.pool)) >= steps, {
+        timeoutMs: PATIENCE_MS,
+        pauseMs: COUNT_EACH_MS,
+      });
     let cut = 0;
     const events = random.shuffled([
       ...Array(KILLS).fill("kill"),

@@ -1,6 +1,7 @@
 // A hold as it is listed: credits reserved for one request, resolved once.
+
+import type { HoldTag } from "@gr/ledger";
 import type { Credits, PicoUsd } from "@gr/money";
-import type { HoldTag } from "../writer/operation.ts";
 
 export type HoldState = "open" | "captured" | "released";
 

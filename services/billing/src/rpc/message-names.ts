@@ -1,5 +1,5 @@
 // The enumerations of the contract and the words that billing and its tables use for them.
-import type { Level } from "@gr/ledger";
+import type { Level, Period } from "@gr/ledger";
 import {
   BudgetLevel,
   DepositStatus as DepositStatusMessage,
@@ -7,7 +7,6 @@ import {
   SpendPeriod,
 } from "@gr/proto/billing";
 import type { DepositStatus } from "../accounts/deposit.ts";
-import type { Period } from "../accounts/spender.ts";
 import type { HoldState } from "../holds/hold.ts";
 import { invalid } from "./field-rules.ts";
 
@@ -53,30 +52,30 @@ export function messageOfHoldState(state: HoldState): HoldStateMessage {
 
 /** @throws ServiceError invalid_value */
 export function periodOf(field: string, message: SpendPeriod): Period {
-  return nameOf(PERIODS, field, message, "It must be lifetime, day, week or month");
+  return nameOf(PERIODS, field, message);
 }
 
 /** @throws ServiceError invalid_value */
 export function levelOf(field: string, message: BudgetLevel): Level {
-  return nameOf(LEVELS, field, message, "It must be account, member, customer, key or job");
+  return nameOf(LEVELS, field, message);
 }
 
 /** @throws ServiceError invalid_value */
 export function holdStateOf(field: string, message: HoldStateMessage): HoldState {
-  return nameOf(HOLD_STATES, field, message, "It must be open, captured or released");
+  return nameOf(HOLD_STATES, field, message);
 }
 
 /** @throws ServiceError invalid_value */
 export function depositStatusOf(field: string, message: DepositStatusMessage): DepositStatus {
-  return nameOf(DEPOSIT_STATUSES, field, message, "It must be pending, completed, failed or refunded");
+  return nameOf(DEPOSIT_STATUSES, field, message);
 }
 
 function nameOf<Name extends string>(
   names: Readonly<Record<Name, number>>,
   field: string,
   message: number,
-  otherwise: string,
 ): Name {
   for (const name in names) if (names[name] === message) return name;
-  throw invalid(field, otherwise);
+  const words = Object.keys(names).map((name) => name.toLowerCase());
+  throw invalid(field, `It must be ${words.slice(0, -1).join(", ")} or ${words.at(-1)}`);
 }

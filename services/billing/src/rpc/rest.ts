@@ -1,5 +1,6 @@
 // The public path of the module: GET /v1/credits.
 import { normalKey } from "@gr/identity";
+import { PERIODS } from "@gr/ledger";
 import { type Credits, formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import { LONGEST_PAGE, pageFields, type RestApi, restRoute } from "@gr/runtime";
@@ -23,7 +24,7 @@ const usageEntry = z.object({
   created_at: time.nullable(),
   is_active: z.boolean(),
   spend_limit: usd.nullable(),
-  spend_limit_period: z.enum(["day", "week", "month"]).nullable(),
+  spend_limit_period: z.enum(PERIODS).exclude(["lifetime"]).nullable(),
   period_spend: usd,
   period_start: time.nullable(),
   expires_at: time.nullable(),

@@ -17,7 +17,7 @@ import { implement, LONGEST_PAGE, type RpcService } from "@gr/runtime";
 import type { AccountStore, Adjustment, AdjustmentStore, UsagePage } from "../accounts/accounts.ts";
 import type { Deposit } from "../accounts/deposit.ts";
 import type { Spender } from "../accounts/spender.ts";
-import type { AnswerStore, AnswerToKeep, CheckSpender, ClaimingSpender } from "../claims/claims.ts";
+import type { AnswerStore, AnswerToKeep, CheckSpender, ClaimingSpender } from "../claims/claim-ports.ts";
 import type { BillingEvents } from "../events.ts";
 import type { HoldStore, Lease } from "../holds/hold.ts";
 import type { LedgerReport } from "../verify/ledger-report.ts";

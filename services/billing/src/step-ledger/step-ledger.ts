@@ -6,7 +6,7 @@ import { sweepEarlierAnswers } from "../before-steps/earlier-answer-store.ts";
 import { type BudgetStore, createBudgets } from "../budgets/budgets.ts";
 import { ChainConnection, type ChainOptions, type KnownCopies } from "../chain/chain-connection.ts";
 import type { ChainOperation } from "../chain/chain-operation.ts";
-import type { AnswerStore, AnswerToKeep, CheckSpender, ClaimingSpender } from "../claims/claims.ts";
+import type { AnswerStore, AnswerToKeep, CheckSpender, ClaimingSpender } from "../claims/claim-ports.ts";
 import { sweepClaims } from "../follower/claim-sweep-store.ts";
 import { Follower } from "../follower/follower.ts";
 import { openHoldsReader } from "../follower/open-hold-store.ts";

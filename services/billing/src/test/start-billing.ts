@@ -1,4 +1,4 @@
-// The billing module in a process of its own ports, over a database of its own. Tests reach it as its peers do:
+// The billing module in a process with its own ports, over a database of its own. Tests reach it as its peers do:
 // RPC over the network with a service token, REST with a signed principal.
 import assert from "node:assert/strict";
 import type { Principal } from "@gr/identity";

@@ -1,7 +1,7 @@
 // Text-log store owns the SQL of the log of text requests: lines written by the hundred, pages found in an index, deletion of old lines.
 // No client waits for a line and a line is no money, so its commit does not wait for the disk.
 import type { Credits, PicoUsd } from "@gr/money";
-import type { Pool } from "@gr/runtime";
+import { inTransaction, type Pool } from "@gr/runtime";
 import { noAccount } from "../accounts/accounts.ts";
 import { addTextActivity } from "../activity/roll-up-store.ts";
 import { placedAtOf } from "../before-steps/earlier-hold-store.ts";
@@ -114,6 +114,8 @@ export interface TextLogStore {
 }
 
 const SLICE = 5_000;
+/** Milliseconds of a sum, at most. Its call has a deadline of 10 s, and a sum without a caller would use a connection for nothing. */
+const SUM_MS = 9_000;
 /** Milliseconds between the clocks of the processes that begin a request and place its hold, at most: a look-up reads these months. */
 const CLOCKS_APART_MS = 86_400_000;
 /** Service of the holds that are text requests. */
@@ -215,8 +217,8 @@ interface TextRow extends LineRow {
   provider: string;
 }
 
-/** @param accounts the holds of requests */
-export function createTextLogStore(pool: Pool, accounts: AccountReader): TextLogStore {
+/** @param accounts the holds of requests. @param sumMs longest sum; a value other than 9 s is for tests only */
+export function createTextLogStore(pool: Pool, accounts: AccountReader, sumMs = SUM_MS): TextLogStore {
   return {
     write: async (lines, byDefault) => {
       await pool.query({ name: "write_texts", text: WRITE, values: [byDefault, ...columnsOf(lines)] });
@@ -232,7 +234,10 @@ export function createTextLogStore(pool: Pool, accounts: AccountReader): TextLog
         return { oldestAt: rows[0]?.began_at, sums: [], latencies: [] };
       }
       const { text, values } = sumQuery(filter, bars);
-      const { rows } = await pool.query<SumRow>(text, values);
+      const { rows } = await inTransaction(pool, async (client) => {
+        await client.query(`SET LOCAL statement_timeout = ${sumMs}`);
+        return client.query<SumRow>(text, values);
+      });
       return {
         oldestAt: undefined,
         sums: rows.flatMap(({ is_bar, bar, state, requests, charge }) =>

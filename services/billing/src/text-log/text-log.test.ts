@@ -259,6 +259,18 @@ test("sums have all requests of a filter, once, with their charge, and the laten
   await expect(ledger.texts.sumTexts(narrow)).rejects.toMatchObject({ param: "bar_ms" });
 });
 
+test("a sum ends at its limit, so it has no connection after its caller has gone", async () => {
+  const { accountId } = await openWallet(ledger.inProcess, 0n);
+  const other = await ledger.transaction();
+  await other.query("LOCK TABLE text_line IN ACCESS EXCLUSIVE MODE");
+  const store = createTextLogStore(ledger.db, NO_HOLDS, 100);
+  const sum = store.sum({ ...NO_FILTER, accountId, limit: 1 }, { from: THURSDAY, widthMs: 60_000 });
+  // The limit of the wait for a lock has another code.
+  await expect(sum).rejects.toMatchObject({ code: "57014" });
+  await other.query("ROLLBACK");
+  await other.end();
+});
+
 describe("a large log over three partitions", () => {
   const MONTHS = ["text_line_2026_04", "text_line_2026_03", "text_request"];
   const APRIL_20 = Date.UTC(2026, 3, 20);

@@ -1,11 +1,17 @@
-// A process with a clock far ahead decides about no money: it would open the next windows of all budgets, for all processes.
+// A process with a clock far ahead decides about no money, because it would open the next windows of all budgets for all processes. It
+// deletes no log, either.
+import { randomUUID } from "node:crypto";
 import { OutcomeCode } from "@gr/proto/billing";
 import { ManualClock, until } from "@gr/testing";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { SWEEP_EVERY_MS } from "../module.ts";
 import { type BillingUnderTest, startBilling, startBillingOn } from "../test/start-billing.ts";
 import { openWallet, place, postOne } from "../test/wallet.ts";
+import { textMonths } from "../text-log/text-months-store.ts";
 
 const MONTH_MS = 31 * 86_400_000;
+/** Sweeps of one process: claims, seals, lines, prompts. */
+const SWEEPS = 4;
 const REFUSED = { reason: "billing_unavailable", retryAfterMs: 1_000 };
 const NOT_READY = { status: 503 };
 
@@ -52,4 +58,36 @@ test("a clock that is set a month ahead ends the decisions of a running process 
   } finally {
     await running.stop();
   }
+});
+
+/** Counts the pauses between two sweeps, which begin after the first ones. */
+class SweepClock extends ManualClock {
+  sweeps = 0;
+
+  override sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    if (ms === SWEEP_EVERY_MS) this.sweeps += 1;
+    return super.sleep(ms, signal);
+  }
+}
+
+test("a process with a clock a year ahead deletes no line and no prompt, and creates no month", async () => {
+  const id = randomUUID();
+  await ledger.db.query(
+    `INSERT INTO text_line (id, account_id, spender_id, model, api, stream, began_at, took_ms, finish_reason, user_tag, attempts,
+       error_reason, error_message) VALUES ($1, $1, $1, 'm', 'chat', false, now(), 1, '', '', '[]', '', '')`,
+    [id],
+  );
+  await ledger.db.query("INSERT INTO saved_text VALUES ($1, $1, $1, now(), '{}', '{}', 2, 2, 4)", [id]);
+  const clock = new SweepClock(Date.now() + 12 * MONTH_MS);
+  const ahead = await startBillingOn(ledger.url, clock);
+  try {
+    await until(() => clock.sweeps === SWEEPS, { timeoutMs: 60_000 });
+  } finally {
+    await ahead.stop();
+  }
+  for (const table of ["text_line", "saved_text"]) {
+    expect((await ledger.db.query(`SELECT FROM ${table} WHERE id = $1`, [id])).rowCount).toBe(1);
+  }
+  const last = (await textMonths(ledger.db)).at(-1)?.beginsAt ?? new Date(0);
+  expect(last.getTime()).toBeLessThan(clock.now());
 });

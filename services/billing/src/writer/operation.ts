@@ -1,20 +1,9 @@
 // One operation on one hold, as callers post it. The ledger of steps and the tables before it have the same fields.
-import type { Outcome } from "@gr/ledger";
+import type { HoldTag, Outcome } from "@gr/ledger";
 import type { Credits, PicoUsd } from "@gr/money";
 
 /** "abandon" is a release that gives up on finding out what the upstream did; "next" begins the next attempt. */
 export type OperationKind = "place" | "capture" | "release" | "abandon" | "extend" | "next";
-
-/** What a hold is for; many holds of a batch share one. */
-export interface HoldTag {
-  readonly service: string;
-  /** Of the current attempt, as `upstreamModel` is. */
-  readonly provider: string;
-  /** The model's name at the provider. */
-  readonly upstreamModel: string;
-  readonly model: string;
-  readonly priceVersion: string;
-}
 
 /** An Idempotency-Key that a place claims; SHA-256 both. */
 export interface Claim {

@@ -5,7 +5,7 @@ import { CatalogOperatorService, CatalogService, TextImportState } from "@gr/pro
 import { implement, OperatorError, type RpcService } from "@gr/runtime";
 import { UnusableListing } from "../files/text-listing.ts";
 import type { LiveCatalog } from "../offer/live-catalog.ts";
-import type { PriceStore } from "../prices/price-store.ts";
+import type { PastPriceStore } from "../prices/past-price-store.ts";
 import type { TextImports } from "../sources/text-imports.ts";
 import type { ReadPreview } from "./preview.ts";
 
@@ -24,7 +24,7 @@ const IMPORT_STATES = { running: TextImportState.RUNNING, done: TextImportState.
 
 export function catalogOperatorRpc(parts: {
   preview: ReadPreview;
-  prices: PriceStore;
+  prices: PastPriceStore;
   textImports: Pick<TextImports, "sync" | "state">;
 }): RpcService {
   const { preview, prices, textImports } = parts;

@@ -1,6 +1,6 @@
 // LiveCatalog is the current catalogue of this process: offered models and imported text models, without
 // hidden and shut-down ones. Watchers receive the newest state and never a backlog. A watcher that
-// disconnects is removed completely.
+// disconnects is removed completely. The table in `services/catalog/README.md` has the sources of models and prices.
 import { type Catalog, type Model, ModelKind } from "@gr/proto/catalog";
 import type { Clock } from "@gr/runtime";
 import type { Offer } from "./offer.ts";

@@ -1,5 +1,5 @@
 // ModelPricing is a price in the public API: exact decimal strings in USD, with one shape for each way of charging.
-import { defaultsOf, needsImage, priceOf, priceOfTokens } from "@gr/models";
+import { defaultsOf, meterRatesOf, needsImage, priceOf, priceOfTokens } from "@gr/models";
 import { formatPicoUsd, type PicoUsd } from "@gr/money";
 import { type InputCounting, type Model, ModelKind, type Price, type TokenPrice } from "@gr/proto/catalog";
 import { z } from "zod";
@@ -334,19 +334,19 @@ function casesOf(rule: TokenPrice) {
   };
 }
 
-/** Meters without their own price have the price of the meter that bills them. */
+/** Returns the prices of tokens and of a request, by the names of the API. */
 export function meterPricesOf(rule: TokenPrice) {
-  const { inputPicoUsd: input, outputPicoUsd: output } = rule;
+  const rates = meterRatesOf(rule);
   return {
-    input,
-    output,
-    cached_input: rule.cachedInputPicoUsd ?? input,
-    cache_write: rule.cacheWritePicoUsd ?? input,
-    image_input: rule.imageInputPicoUsd ?? input,
-    audio_input: rule.audioInputPicoUsd ?? input,
-    reasoning: rule.reasoningPicoUsd ?? output,
-    image_output: rule.imageOutputPicoUsd ?? output,
-    audio_output: rule.audioOutputPicoUsd ?? output,
+    input: rates.input,
+    output: rates.output,
+    cached_input: rates.cachedInput,
+    cache_write: rates.cacheWrite,
+    image_input: rates.imageInput,
+    audio_input: rates.audioInput,
+    reasoning: rates.reasoning,
+    image_output: rates.imageOutput,
+    audio_output: rates.audioOutput,
     request: rule.requestPicoUsd,
   };
 }

@@ -10,7 +10,7 @@ import type { TextPriceList } from "../files/text-price-list.ts";
 import type { LiveCatalog } from "../offer/live-catalog.ts";
 import { isOnSale, isoDay } from "../offer/shutdown.ts";
 import { fetchListing } from "./fetch-listing.ts";
-import type { StoredListing, TextStore } from "./store.ts";
+import type { StoredListing, TextListingStore } from "./text-listing-store.ts";
 
 const RETRY_FIRST_MS = 200;
 const RETRY_MAX_MS = 60_000;
@@ -49,7 +49,7 @@ export interface TextImportOptions {
   readonly upstream: TextUpstream;
   /** Prices for an upstream that lists none. */
   readonly priceList: TextPriceList;
-  readonly store: TextStore;
+  readonly store: TextListingStore;
   /** Replaces this upstream's models in the catalogue; resolves when they can be requested. */
   readonly show: (models: readonly TextModel[]) => Promise<void>;
   readonly live: Pick<LiveCatalog, "offersText">;

@@ -5,7 +5,7 @@ import type { TextModel, TextUpstream } from "@gr/text-upstream";
 import { UnusableListing } from "../files/text-listing.ts";
 import { mergedTextModels } from "../files/text-model.ts";
 import type { LiveCatalog } from "../offer/live-catalog.ts";
-import type { PriceStore } from "../prices/price-store.ts";
+import type { PastPriceStore } from "../prices/past-price-store.ts";
 import {
   createTextImport,
   type ImportState,
@@ -35,7 +35,7 @@ export interface Synced {
 export interface TextImportsOptions extends Omit<TextImportOptions, "upstream" | "show" | "live"> {
   /** Text upstreams, the preferred first. */
   readonly upstreams: readonly TextUpstream[];
-  readonly prices: PriceStore;
+  readonly prices: PastPriceStore;
   readonly live: LiveCatalog;
 }
 

@@ -1,4 +1,4 @@
-// The catalogue in a process of its own ports, over a database of its own. Tests reach it as its peers do: RPC over
+// The catalogue in a process with its own ports, over a database of its own. Tests reach it as its peers do: RPC over
 // the network with a service token, REST with a signed principal.
 import type { AllowLists } from "@gr/identity";
 import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";

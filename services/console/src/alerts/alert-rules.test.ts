@@ -66,6 +66,26 @@ describe("a low balance", () => {
 });
 
 describe("a budget", () => {
+  test("costs as many reads of known crossings among a thousand budgets as among ten", () => {
+    const readsOf = (count: number) => {
+      let reads = 0;
+      const budgets = Array.from({ length: count }, (_, no) => budget(100n, 100n, "1", `key ${no}`));
+      const known = budgets.flatMap(({ id: subject }) =>
+        rules.budgetPercents.map((percent) => ({
+          get kind() {
+            reads += 1;
+            return "budget" as const;
+          },
+          ...{ subject, percent, period: "1", crossedAt: NOW },
+        })),
+      );
+      const decision = decideAlerts(rules, { ...calm, budgets }, known, { now: NOW, format: formatCredits });
+      expect(decision).toEqual({ alerts: [], crossed: [], ended: [] });
+      return reads / known.length;
+    };
+    expect(readsOf(1_000)).toBe(readsOf(10));
+  });
+
   test("is reported at each of its percents, once", () => {
     const account = new Account();
     const reported = [49n, 50n, 79n, 80n, 99n, 100n, 100n].flatMap((used) => account.check(spent(used)));

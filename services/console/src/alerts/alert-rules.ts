@@ -75,8 +75,9 @@ export function decideAlerts(
   const crossed: Crossing[] = [];
   /** Crossings that still exist. */
   const kept = new Set<Crossing>();
+  const byName = new Map(known.map((one) => [nameOf(one), one]));
   const find = (kind: CrossingKind, subject: string, percent: number) =>
-    known.find((one) => one.kind === kind && one.subject === subject && one.percent === percent);
+    byName.get(nameOf({ kind, subject, percent }));
   const cross = (kind: CrossingKind, subject = "", percent = 0, period = "") => {
     crossed.push({ kind, subject, percent, period, crossedAt: now });
   };
@@ -119,11 +120,13 @@ export function decideAlerts(
     // A rate around its threshold is reported once an hour.
     kept.add(before);
   }
-  const replaced = (one: Crossing) =>
-    crossed.some(
-      (next) => next.kind === one.kind && next.subject === one.subject && next.percent === one.percent,
-    );
-  return { alerts, crossed, ended: known.filter((one) => !kept.has(one) && !replaced(one)) };
+  const replaced = new Set(crossed.map(nameOf));
+  return { alerts, crossed, ended: known.filter((one) => !kept.has(one) && !replaced.has(nameOf(one))) };
+}
+
+/** An account has at most one crossing of a name. It has tens of thousands with as many budgets, so none is searched one by one. */
+function nameOf({ kind, subject, percent }: Pick<Crossing, "kind" | "subject" | "percent">): string {
+  return `${kind} ${percent} ${subject}`;
 }
 
 function isReached({ used, limit }: Budget, percent: number): boolean {

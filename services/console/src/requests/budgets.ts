@@ -1,7 +1,8 @@
 // Budgets of billing as records of the console. The budget of a member has the id of the person, so no table connects them.
+import { periodNameOf } from "@gr/clients";
 import type { BudgetRecord } from "@gr/console-api";
-import { type Credits, formatCredits } from "@gr/money";
-import { BudgetLevel, SpendPeriod } from "@gr/proto/billing";
+import { formatCredits, larger } from "@gr/money";
+import { BudgetLevel } from "@gr/proto/billing";
 import { type Budget, type BudgetService, BudgetState } from "@gr/proto/budgets";
 import type { ServiceClient } from "@gr/runtime";
 
@@ -11,18 +12,6 @@ interface BudgetReads {
 
 /** Budgets in one call of billing. */
 const MOST_AT_ONCE = 1_000;
-
-export const SPEND_PERIODS = {
-  day: SpendPeriod.DAY,
-  week: SpendPeriod.WEEK,
-  month: SpendPeriod.MONTH,
-} as const;
-
-/** @returns null for a lifetime */
-export function periodNameOf(period: SpendPeriod): keyof typeof SPEND_PERIODS | null {
-  const names = Object.keys(SPEND_PERIODS) as (keyof typeof SPEND_PERIODS)[];
-  return names.find((name) => SPEND_PERIODS[name] === period) ?? null;
-}
 
 /** @returns budgets by id; ids without a budget are absent */
 export async function readBudgets(
@@ -59,9 +48,9 @@ function budgetRecordOf(budget: Budget): BudgetRecord {
     level: (["account", "member"] as const).find((name) => LEVELS[name] === budget.level) ?? "customer",
     state: stateOf(budget.state),
     spend_limit: limit === undefined ? null : formatCredits(limit),
-    spend_limit_period: periodNameOf(budget.period),
+    spend_limit_period: periodNameOf(budget.period) ?? null,
     period_spend: formatCredits(used),
-    remaining: limit === undefined ? null : formatCredits(atLeastZero(limit - used)),
+    remaining: limit === undefined ? null : formatCredits(larger(limit - used, 0n)),
     resets_at: resetsAt === 0n ? null : new Date(Number(resetsAt)).toISOString(),
   };
 }
@@ -69,8 +58,4 @@ function budgetRecordOf(budget: Budget): BudgetRecord {
 function stateOf(state: BudgetState): BudgetRecord["state"] {
   if (state === BudgetState.CLOSED) return "closed";
   return state === BudgetState.EXPIRED ? "expired" : "open";
-}
-
-export function atLeastZero(credits: Credits): Credits {
-  return credits < 0n ? 0n : credits;
 }

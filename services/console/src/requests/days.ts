@@ -1,6 +1,7 @@
 // Days and spend windows in UTC.
+import type { SpendPeriodName } from "@gr/clients";
+import { windowEnd, windowStart } from "@gr/ledger";
 import { ServiceError } from "@gr/proto";
-import { SpendPeriod } from "@gr/proto/billing";
 
 export const DAY_MS = 86_400_000;
 
@@ -17,19 +18,7 @@ export function startOfDay(field: string, day: string): number {
   throw new ServiceError("invalid_value", message, { param: field });
 }
 
-/** Returns the end of the spend window at this moment; undefined = never. */
-export function endOfWindow(period: SpendPeriod, at: number): number | undefined {
-  const now = new Date(at);
-  const [year, month, date] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
-  switch (period) {
-    case SpendPeriod.DAY:
-      return Date.UTC(year, month, date + 1);
-    case SpendPeriod.WEEK:
-      // Monday begins a week; Sunday is day 0.
-      return Date.UTC(year, month, date + 7 - ((now.getUTCDay() + 6) % 7));
-    case SpendPeriod.MONTH:
-      return Date.UTC(year, month + 1, 1);
-    default:
-      return undefined;
-  }
+/** @returns Unix milliseconds of the end of the spend window at this moment */
+export function endOfWindow(period: SpendPeriodName, at: number): number {
+  return windowEnd(period, windowStart(period, at) ?? at);
 }

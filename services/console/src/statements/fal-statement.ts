@@ -1,7 +1,7 @@
 // fal's statement: GET /models/usage with an admin key, in time series of UTC days.
 // https://fal.ai/docs/platform-apis/v1/models/usage
 import { z } from "zod";
-import { fetchStatement, type StatementAddress } from "./fetch-statement.ts";
+import { fetchStatement, readPages, type StatementAddress } from "./fetch-statement.ts";
 import {
   amountOf,
   type ProviderStatement,
@@ -9,7 +9,6 @@ import {
   UnusableStatement,
 } from "./provider-statement.ts";
 
-const MOST_PAGES = 100;
 const DAY_MS = 86_400_000;
 
 const usage = z.object({
@@ -44,7 +43,8 @@ export function falStatement(address: StatementAddress): ProviderStatement {
         timeframe: "day",
         timezone: "UTC",
       });
-      for (let count = 0; count < MOST_PAGES; count += 1) {
+      await readPages(async (cursor) => {
+        if (cursor !== undefined) query.set("cursor", cursor);
         const path = `/models/usage?${query}`;
         const answer = await fetchStatement(address, path, usage, { signal, scheme: "Key" });
         for (const { bucket, results } of answer.time_series) {
@@ -55,10 +55,9 @@ export function falStatement(address: StatementAddress): ProviderStatement {
             rows.push({ day, model, amount: amountOf(total ?? cost ?? 0, `the row of ${model}`) });
           }
         }
-        if (!answer.has_more || !answer.next_cursor) return rows;
-        query.set("cursor", answer.next_cursor);
-      }
-      throw new UnusableStatement(`the statement has more than ${MOST_PAGES} pages`);
+        return answer.has_more ? answer.next_cursor : null;
+      });
+      return rows;
     },
   };
 }

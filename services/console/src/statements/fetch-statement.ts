@@ -1,10 +1,11 @@
-// Fetches one page of a statement: bounded in time and size, no redirect followed, the key in no error.
+// Fetches the pages of a statement: bounded in number, time and size, no redirect followed, the key in no error.
 import { parseJsonBytes } from "@gr/runtime";
 import type { z } from "zod";
 import { UnusableStatement } from "./provider-statement.ts";
 
 const MOST_BYTES = 16 * 1024 * 1024;
 const TIMEOUT_MS = 20_000;
+const MOST_PAGES = 100;
 
 export interface StatementAddress {
   /** Without a slash at its end. */
@@ -44,6 +45,22 @@ export async function fetchStatement<Schema extends z.ZodType>(
     if (overdue.aborted) throw new UnusableStatement(`the provider did not answer within ${TIMEOUT_MS} ms`);
     throw new UnusableStatement(`the provider was not reached (${reasonOf(error)})`);
   }
+}
+
+/**
+ * Reads all pages of a statement.
+ * @param read reads the page at a cursor, and returns that of the next page, if any
+ * @throws UnusableStatement beyond 100 pages
+ */
+export async function readPages(
+  read: (cursor: string | undefined) => Promise<string | null | undefined>,
+): Promise<void> {
+  let cursor: string | undefined;
+  for (let count = 0; count < MOST_PAGES; count += 1) {
+    cursor = (await read(cursor)) || undefined;
+    if (cursor === undefined) return;
+  }
+  throw new UnusableStatement(`the statement has more than ${MOST_PAGES} pages`);
 }
 
 function problemOf(status: number): string {

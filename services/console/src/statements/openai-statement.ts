@@ -1,7 +1,7 @@
 // OpenAI's statement: GET /organization/costs with an admin key, buckets of one UTC day, grouped by line item.
 // https://platform.openai.com/docs/api-reference/usage/costs
 import { z } from "zod";
-import { fetchStatement, type StatementAddress } from "./fetch-statement.ts";
+import { fetchStatement, readPages, type StatementAddress } from "./fetch-statement.ts";
 import {
   amountOf,
   type DayRange,
@@ -10,7 +10,6 @@ import {
   UnusableStatement,
 } from "./provider-statement.ts";
 
-const MOST_PAGES = 100;
 const DAY_S = 86_400;
 
 const costs = z.object({
@@ -33,8 +32,7 @@ export function openAiStatement(address: StatementAddress): ProviderStatement {
   return {
     read: async (days, signal) => {
       const rows: StatementRow[] = [];
-      let page: string | undefined;
-      for (let count = 0; count < MOST_PAGES; count += 1) {
+      await readPages(async (page) => {
         const answer = await fetchStatement(address, pathOf(days, page), costs, { signal });
         for (const { start_time: start, results } of answer.data) {
           const day = new Date(start * 1_000).toISOString().slice(0, 10);
@@ -47,10 +45,9 @@ export function openAiStatement(address: StatementAddress): ProviderStatement {
             rows.push({ day, model, amount: amountOf(amount.value, `the row of ${model}`) });
           }
         }
-        if (!answer.has_more || !answer.next_page) return rows;
-        page = answer.next_page;
-      }
-      throw new UnusableStatement(`the statement has more than ${MOST_PAGES} pages`);
+        return answer.has_more ? answer.next_page : null;
+      });
+      return rows;
     },
   };
 }

@@ -2,6 +2,7 @@
 // owns their fields.
 import { createHash, randomUUID } from "node:crypto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { periodNameOf, spendPeriodOf } from "@gr/clients";
 import { managementKey } from "@gr/identity";
 import { type Credits, formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
@@ -18,7 +19,6 @@ import {
 } from "@gr/runtime";
 import { z } from "zod";
 import type { KeyDeps } from "../operations/key-deps.ts";
-import { periodOf, spendPeriodOf } from "../operations/spender.ts";
 import { isoTime } from "../records/key.ts";
 import { expiryField } from "./expiry.ts";
 import { budgetField, nameField, periodField, spendLimitField } from "./key-fields.ts";
@@ -252,7 +252,7 @@ function recordOf(budget: Budget): BudgetRecord {
     created_at: isoTime(Number(budget.createdAt)),
     state: stateOf(state),
     spend_limit: limit === undefined ? null : Number(formatCredits(limit)),
-    spend_limit_period: periodOf(budget.period) ?? null,
+    spend_limit_period: periodNameOf(budget.period) ?? null,
     period_spend: formatCredits(budget.usedCredits),
     period_held: formatCredits(budget.heldCredits),
     resets_at: resetsAt === 0n ? null : isoTime(Number(resetsAt)),

@@ -1,5 +1,6 @@
 // Key fields are the rules for names, caps and periods of a key, as zod schemas.
 // REST bodies and RPC messages use the same schemas, so that both interfaces accept the same values.
+import { SPEND_PERIOD_NAMES } from "@gr/clients";
 import { RESPONSE_FORMATS } from "@gr/identity";
 import { type Credits, limitOfUsd, MAX_CREDITS } from "@gr/money";
 import { z } from "zod";
@@ -54,8 +55,8 @@ export const creditsField = z
     "The spend limit must be from 0 to 100,000,000,000 USD",
   );
 
-export const periodField = z.enum(["day", "week", "month"], {
-  error: "The spend limit period must be day, week, month, or null",
+export const periodField = z.enum(SPEND_PERIOD_NAMES, {
+  error: `The spend limit period must be ${SPEND_PERIOD_NAMES.join(", ")}, or null`,
 });
 
 export const responseFormatField = z.enum(RESPONSE_FORMATS, {

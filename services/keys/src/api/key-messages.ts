@@ -1,9 +1,9 @@
 // Key messages convert keys, web tokens and enums between KeysService and the domain.
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { spendPeriodOf } from "@gr/clients";
 import { spendLimitFields } from "@gr/proto";
 import { SpendPeriod } from "@gr/proto/billing";
 import { type AccountSchema, type KeySchema, KeyKind as ProtoKind } from "@gr/proto/keys";
-import { spendPeriodOf } from "../operations/spender.ts";
 import { WEB_TOKEN_NAME, type WebToken } from "../operations/web-token.ts";
 import type { ApiKey, KeyKind } from "../records/key.ts";
 import type { Account } from "../records/store.ts";

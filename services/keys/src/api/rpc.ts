@@ -1,5 +1,6 @@
 // KeysService: messages to domain values and back, with the rules of key-fields.ts in between.
 
+import { periodNameOf } from "@gr/clients";
 import { looksLikeWebToken } from "@gr/identity";
 import { spendLimitChangeOf, spendLimitOf } from "@gr/proto";
 import { SpendPeriod } from "@gr/proto/billing";
@@ -24,7 +25,6 @@ import type { KeyDeps } from "../operations/key-deps.ts";
 import { listKeys } from "../operations/list-keys.ts";
 import { mintKey, type NewKey } from "../operations/mint-key.ts";
 import { rotateKey } from "../operations/rotate-key.ts";
-import { periodOf } from "../operations/spender.ts";
 import { verifyKey, verifyWebToken } from "../operations/verify-key.ts";
 import { LONGEST_LIFETIME_MS } from "../operations/web-token.ts";
 import type { KeyKind } from "../records/key.ts";
@@ -122,7 +122,7 @@ const changeFields = (deps: KeyDeps) =>
 
 /** A period of a newer contract stays a number, which no rule lets pass. */
 const knownPeriod = (period: SpendPeriod) => {
-  const known = periodOf(period);
+  const known = periodNameOf(period);
   return known === undefined ? period : known;
 };
 
@@ -206,7 +206,7 @@ function newKeyOf(deps: KeyDeps, request: MintKeyRequest): NewKey {
     name: request.name,
     kind: kindOf(request.kind),
     cap_credits: spendLimitOf(request) ?? null,
-    period: periodOf(request.period),
+    period: periodNameOf(request.period),
     expires_at: request.expiresAt === undefined ? null : Number(request.expiresAt),
     default_response_format: request.defaultResponseFormat || null,
     allowed_models: request.allowedModels?.names ?? null,

@@ -1,10 +1,13 @@
 // Guarantees after a crash between billing and the row of a key, over real PostgreSQL: within a round the list of keys and
 // billing agree, and no spender is left without a key.
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { ServiceError } from "@gr/proto";
 import { BudgetLevel, SpendPeriod } from "@gr/proto/billing";
 import { type Key, KeyKind } from "@gr/proto/keys";
+import { connectPostgres, createLogger } from "@gr/runtime";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import type { ApiKey } from "../records/key.ts";
+import { createKeyStore } from "../records/store.ts";
 import { type KeysUnderTest, startKeys } from "../test/start-keys.ts";
 
 let world: KeysUnderTest;
@@ -123,6 +126,37 @@ test("a mint that is settled while it waits for billing creates no key", async (
   await expect(mint()).rejects.toThrow();
   expect(await listed()).toEqual([]);
   expect(world.billing.spenders.map(({ active }) => active)).toEqual([false]);
+});
+
+test("a mint that ends after a round has read its row stays: its secret was returned", async () => {
+  const log = createLogger("silent", "test");
+  const pool = await connectPostgres({ url: world.databaseUrl, poolSize: 2, schema: "keys", log });
+  const store = createKeyStore(pool);
+  const key: ApiKey = {
+    ...{ id: randomUUID(), accountId, name: "a key", kind: "normal", hint: "", active: true, revision: 1n },
+    ...{ spendLimit: null, period: null, expiresAt: null, createdAt: world.clock.now(), deletedAt: null },
+    ...{
+      responseFormat: null,
+      allowedModels: null,
+      allowedProviders: null,
+      budgetId: null,
+      savesTexts: false,
+    },
+    former: null,
+  };
+  await store.addKey(key, randomBytes(32));
+  let isMinted = false;
+  const round = store.change(key.id, {
+    next: async (read) => {
+      isMinted = await store.endMint(key);
+      return read;
+    },
+    announce: async () => undefined,
+    now: world.clock.now(),
+  });
+  await expect(round).rejects.toThrow("settled or deleted after it was read");
+  expect([isMinted, await store.findById(key.id)]).toEqual([true, key]);
+  await pool.end();
 });
 
 test("a round changes no settled key, and completes a change while billing fails for another key", async () => {

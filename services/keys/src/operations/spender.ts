@@ -1,36 +1,13 @@
 // Spenders are the spending authority of keys in billing. Billing's row decides about spending, so it is written before
 // ours.
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { periodNameOf, spendPeriodOf } from "@gr/clients";
 import { ServiceError } from "@gr/proto";
 import { type BillingService, type Spender, type SpenderSchema, SpendPeriod } from "@gr/proto/billing";
 import type { ServiceClient } from "@gr/runtime";
-import type { ApiKey, Period } from "../records/key.ts";
+import type { ApiKey } from "../records/key.ts";
 import type { Account } from "../records/store.ts";
 import { WEB_TOKEN_NAME } from "./web-token.ts";
-
-const PERIODS: Readonly<Record<Period, SpendPeriod>> = {
-  day: SpendPeriod.DAY,
-  week: SpendPeriod.WEEK,
-  month: SpendPeriod.MONTH,
-};
-
-const PERIOD_NAMES: Readonly<Record<SpendPeriod, Period | null>> = {
-  [SpendPeriod.UNSPECIFIED]: null,
-  [SpendPeriod.LIFETIME]: null,
-  [SpendPeriod.DAY]: "day",
-  [SpendPeriod.WEEK]: "week",
-  [SpendPeriod.MONTH]: "month",
-};
-
-/** Undefined for a period of a newer contract, which the schemas then refuse. */
-export function periodOf(period: SpendPeriod): Period | null | undefined {
-  return PERIOD_NAMES[period];
-}
-
-/** No period means one window that never ends. */
-export function spendPeriodOf(period: Period | null): SpendPeriod {
-  return period === null ? SpendPeriod.LIFETIME : PERIODS[period];
-}
 
 /** The spender of a normal key; that of a deleted key is switched off for good. */
 export function spenderOf(key: ApiKey): MessageInitShape<typeof SpenderSchema> {
@@ -90,7 +67,7 @@ export async function keyAtBilling(
   return {
     ...{ ...key, name, active },
     spendLimit: capCredits ?? null,
-    period: periodOf(period) ?? null,
+    period: periodNameOf(period) ?? null,
     expiresAt: expiresAt === undefined ? null : Number(expiresAt),
     budgetId: parentId || null,
   };

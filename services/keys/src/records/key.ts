@@ -1,10 +1,10 @@
 // An API key of the domain, and the one rule that decides whether it may be used.
+import type { SpendPeriodName } from "@gr/clients";
 import { expiredKey, invalidKey, type ResponseFormat } from "@gr/identity";
 import type { Credits } from "@gr/money";
 import type { ServiceError } from "@gr/proto";
 
 export type KeyKind = "normal" | "management";
-export type Period = "day" | "week" | "month";
 
 export interface FormerSecret {
   readonly hint: string;
@@ -24,7 +24,7 @@ export interface ApiKey {
   /** Null = no spend limit. */
   readonly spendLimit: Credits | null;
   /** Null = the spend limit is for the key's lifetime. */
-  readonly period: Period | null;
+  readonly period: SpendPeriodName | null;
   /** Unix milliseconds; null = never. */
   readonly expiresAt: number | null;
   /** Unix milliseconds. */

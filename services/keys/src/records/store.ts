@@ -1,8 +1,9 @@
 // Every SQL statement of the keys module. Rows in, domain objects out; no rule is decided here.
+import type { SpendPeriodName } from "@gr/clients";
 import type { ResponseFormat } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
 import { isServerTrouble, type Page, type Pool, type PoolClient, pageOf } from "@gr/runtime";
-import type { ApiKey, FormerSecret, KeyKind, Period } from "./key.ts";
+import type { ApiKey, FormerSecret, KeyKind } from "./key.ts";
 
 export interface Account {
   readonly id: string;
@@ -110,7 +111,7 @@ interface KeyRow {
   hint: string;
   active: boolean;
   cap_credits: bigint | null;
-  period: Period | null;
+  period: SpendPeriodName | null;
   expires_at: Date | null;
   created_at: Date;
   deleted_at: Date | null;
@@ -162,9 +163,12 @@ const LIST_ACCOUNTS = `SELECT id, name, created_at, response_format FROM account
 
 const FIND_ACCOUNT = "SELECT id, name, created_at, response_format FROM account WHERE id = $1";
 
-/** Raises the revision above its current value and above $2. */
+/**
+ * Raises the revision above its current value and above $2, if the row is still settled or unsettled as $4. The end of a mint has no
+ * lock, so it may settle a row that was just read.
+ */
 const RAISE_REVISION = `UPDATE api_key SET revision = greatest(revision, $2) + 1, unsettled_since = $3
-  WHERE id = $1 RETURNING revision`;
+  WHERE id = $1 AND (unsettled_since IS NULL) = $4 RETURNING revision`;
 
 /** A sweep that settled the key has raised its revision. */
 const OF_THE_MINT = "id = $1 AND revision = $2 AND unsettled_since IS NOT NULL";
@@ -248,9 +252,10 @@ export function createKeyStore(pool: Pool): KeyStore {
       withKeyLock(pool, keyId, async (client) => {
         const found = await client.query<KeyRow>(`SELECT ${COLUMNS} FROM api_key WHERE id = $1`, [keyId]);
         const row = only(found.rows);
-        const changed = await next(keyOf(row), row.unsettled_since === null);
+        const isSettled = row.unsettled_since === null;
+        const changed = await next(keyOf(row), isSettled);
         if (changed === undefined) return keyOf(row);
-        const revision = await announceAbove(client, changed, announce, new Date(now));
+        const revision = await announceAbove(client, changed, isSettled, { announce, now });
         const { name, active, spendLimit, period, expiresAt, deletedAt, responseFormat } = changed;
         const times = [dateOf(expiresAt), dateOf(deletedAt)];
         const lists = [changed.allowedModels, changed.allowedProviders];
@@ -269,12 +274,13 @@ export function createKeyStore(pool: Pool): KeyStore {
 async function announceAbove(
   client: PoolClient,
   changed: ApiKey,
-  announce: StoredChange["announce"],
-  now: Date,
+  wasSettled: boolean,
+  { announce, now }: Pick<StoredChange, "announce" | "now">,
 ): Promise<bigint> {
   let known: bigint | undefined = 0n;
   for (let calls = 0; calls < 2; calls += 1) {
-    const raised = await client.query<Pick<KeyRow, "revision">>(RAISE_REVISION, [changed.id, known, now]);
+    const values = [changed.id, known, new Date(now), wasSettled && calls === 0];
+    const raised = await client.query<Pick<KeyRow, "revision">>(RAISE_REVISION, values);
     const { revision } = only(raised.rows);
     known = await announce({ ...changed, revision });
     if (known === undefined) return revision;
@@ -310,7 +316,7 @@ async function withKeyLock<T>(
 }
 
 function only<Row>([row]: readonly Row[]): Row {
-  if (row === undefined) throw new Error("there is no row of a key that was found before");
+  if (row === undefined) throw new Error("the row of a key was settled or deleted after it was read");
   return row;
 }
 

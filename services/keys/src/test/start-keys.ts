@@ -1,4 +1,4 @@
-// The keys module in a process of its own ports, over a database of its own, with the fake billing beside it.
+// The keys module in a process with its own ports, over a database of its own, with the fake billing beside it.
 // Tests reach it as its peers do: RPC over the network with a service token, REST with a signed principal.
 
 import { generateKeyPairSync } from "node:crypto";

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { PARTIAL_IMAGE_PROVIDERS } from "@gr/models";
 import { expect, test } from "@jest/globals";
 import { mediaGenerationConfig } from "../config.ts";
-import { createProviders } from "./create-providers.ts";
+import { createProviders } from "./configured-providers.ts";
 import { mediaProviders } from "./media-providers.ts";
 import { createOutbound } from "./outbound.ts";
 

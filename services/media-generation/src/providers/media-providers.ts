@@ -1,5 +1,6 @@
-// The list of all providers with an adapter. A new adapter is added here only.
-// Its settings, the launchers' handling of them and the offers of the catalogue follow from its definition.
+// The list of all providers with an adapter. Settings, launchers and the offers of the catalogue follow from the definition of
+// each. Two places follow by hand: the key of the pods in `deploy/base/media-generation.yaml`, and the row of the abilities
+// in `docs/operations.md`.
 import { bfl } from "./bfl/bfl-definition.ts";
 import { bytePlus } from "./byteplus/byteplus-definition.ts";
 import { fal } from "./fal/fal-definition.ts";

@@ -9,7 +9,7 @@ import { type RunningProcess, startProcess } from "@gr/runtime";
 import { type TestDatabase, until } from "@gr/testing";
 import pg from "pg";
 import { defineMediaGeneration } from "../module.ts";
-import { createProviders } from "../providers/create-providers.ts";
+import { createProviders } from "../providers/configured-providers.ts";
 import { caller, edgeModule, KEY_HEADER } from "./edge.ts";
 import { catalogOf, fixedModels } from "./fixed-catalog.ts";
 import { readRow } from "./log-store.ts";

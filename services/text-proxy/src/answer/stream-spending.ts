@@ -1,6 +1,6 @@
 // StreamSpending compares a stream's usage with its hold. The hold grows early; while it is used up, the
 // upstream is paused, and if the hold cannot grow, the stream ends. Usage is overestimated, so that the
-// hold covers the upstream's bill.
+// hold covers the upstream's bill. `cost/bill.ts` computes the charge.
 import { type Credits, chargeOf, larger, type PicoUsd } from "@gr/money";
 import { type AttemptContext, GrowingHold } from "@gr/paid-request";
 import type { ServiceError } from "@gr/proto";

@@ -1,48 +1,42 @@
-// Tiles of the home page: the balance with the way to more, and the sums of 30 days beside those of the 30 days before.
+// Tiles of the home page: the balance with the way to more, and the sums of the range beside those of the same time before.
 import type { ActivityAnswer, HomeRecord } from "@gr/console-api";
 import { Button, Card, Group, Skeleton, Text } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
-import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { call } from "../../api/console-client.ts";
 import { Sparkline } from "../../parts/charts/sparkline.tsx";
 import { moneyText } from "../../parts/figures/figure-text.ts";
 import { Balance } from "../../parts/figures/figures.tsx";
 import { useFiguresBefore } from "../usage/figures-before.ts";
-import { factsOf } from "../usage/metric-tiles.tsx";
+import { factsOf } from "../usage/metric-facts.ts";
 import { METRIC_LOOKS, measure } from "../usage/usage-figures.ts";
+import { useHomeActivity, useHomePreset } from "./home-activity.ts";
 
-const USUAL_MS = 30_000;
 /** Measures with the places of their colours. */
 const MEASURES = [
   ["spend", 1],
   ["requests", 0],
   ["errors", 4],
 ] as const;
-const MONTH = { bucket: "day", group_by: "model" } as const;
-
-/** Activity of the last 30 days, by day and model. */
-export function useMonth(account: string) {
-  return useQuery({
-    queryKey: ["activity", account, MONTH],
-    queryFn: ({ signal }) => call("readActivity", { path: { account }, query: MONTH, signal }),
-    refetchInterval: USUAL_MS,
-  });
-}
 
 export function HomeTiles({ account, home }: { account: string; home: HomeRecord }) {
-  const { data: month, error } = useMonth(account);
-  const before = useFiguresBefore(month);
+  const preset = useHomePreset();
+  const { data: activity, error } = useHomeActivity();
+  const before = useFiguresBefore(activity);
   const notes = { spend: `${moneyText(home.spend.today)} today`, requests: "", errors: "" };
   return (
     <div className="home-tiles">
       <BalanceTile account={account} home={home} />
       {MEASURES.map(([metric, rank]) => {
-        const facts = month && factsOf(metric, month.total, before);
+        const facts = activity && factsOf(metric, activity.total, before);
         const note = [facts?.note, notes[metric]].filter((part) => part !== undefined && part !== "");
         return (
-          <Tile key={metric} name={METRIC_LOOKS[metric].label} time="30 days" note={note.join(" · ")}>
+          <Tile
+            key={metric}
+            name={METRIC_LOOKS[metric].label}
+            time={preset?.label ?? ""}
+            note={note.join(" · ")}
+          >
             {facts === undefined && error === null ? (
               <Skeleton height={31} width="50%" aria-busy="true" />
             ) : (
@@ -50,7 +44,7 @@ export function HomeTiles({ account, home }: { account: string; home: HomeRecord
                 {facts?.value ?? "–"}
               </Text>
             )}
-            {month && <Sparkline values={valuesOf(month, metric)} rank={rank} />}
+            {activity && <Sparkline values={valuesOf(activity, metric)} rank={rank} />}
           </Tile>
         );
       })}

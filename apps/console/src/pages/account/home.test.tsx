@@ -1,7 +1,7 @@
 // Guarantees of the home page: failures of each kind are in the latest requests and lead to their request. Amounts stand where
 // they belong, and each matter that needs attention is named once.
 import { afterEach, expect, test } from "@jest/globals";
-import { screen, waitFor, within } from "@testing-library/react";
+import { fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { ACCOUNT, closeApp, openApp, routerFor } from "../../test/open-app.tsx";
 import { IMAGE } from "../../test/sample-models.ts";
 
@@ -76,7 +76,7 @@ test("spend, requests and failures of 30 days stand beside those of the 30 days 
     total: { ...figuresOf(spend), requests, errors },
   });
   homeRouter().on(`GET ${OF_ACCOUNT}/activity`, ({ query }) =>
-    query.has("from") ? sums("2.0000", 100, 0) : sums("2.5000", 80, 8),
+    query.has("to") ? sums("2.0000", 100, 0) : sums("2.5000", 80, 8),
   );
   openApp(`/accounts/${ACCOUNT}`);
   const tile = (name: string) => screen.queryByRole("group", { name })?.textContent;
@@ -101,6 +101,32 @@ test("spend per day is a chart by model, and days without spend have words inste
   homeRouter();
   openApp(`/accounts/${ACCOUNT}`);
   await screen.findByText("No spend in the last 30 days");
+});
+
+test("the range in the address is that of tiles, chart and its page of usage", async () => {
+  const router = homeRouter("0.0000", null, "2.0500");
+  openApp(`/accounts/${ACCOUNT}`);
+  const range = within(await screen.findByRole("radiogroup", { name: "Time" }));
+  expect(range.getAllByRole("radio").map((choice) => (choice as HTMLInputElement).value)).toEqual([
+    "24h",
+    "7d",
+    "30d",
+  ]);
+  expect(range.getByRole("radio", { name: "30 days" })).toHaveProperty("checked", true);
+  fireEvent.click(range.getByRole("radio", { name: "24 h" }));
+  await screen.findByRole("heading", { name: "Spend per hour, by model" });
+  expect(window.location.search).toBe("?range=24h");
+  const asked = () => router.callsOf(`GET ${OF_ACCOUNT}/activity`).map(({ query }) => query);
+  await waitFor(() => expect(asked().some((query) => query.get("bucket") === "hour")).toBe(true));
+  const from =
+    asked()
+      .find((query) => query.get("bucket") === "hour")
+      ?.get("from") ?? "";
+  const hours = (Date.now() - Date.parse(from)) / 3_600_000;
+  expect([Math.floor(hours), from.slice(-11)]).toEqual([23, ":00:00.000Z"]);
+  expect(screen.getByRole("link", { name: "Open usage" }).getAttribute("href")).toContain("range=24h");
+  const tile = screen.getByRole("group", { name: "Requests" });
+  expect(tile.textContent).toContain("24 h");
 });
 
 const alert = (id: string, kind: string, text: string, key_id: string | null = null) => {

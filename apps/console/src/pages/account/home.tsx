@@ -1,12 +1,13 @@
 // The home page shows an account's balance and spend, its latest requests, and the budgets of its keys; a new account has first
 // steps.
 import type { KeyRecord } from "@gr/console-api";
-import { Anchor, Button, Group, Progress, Stack, Table, Text, Title } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { Anchor, Badge, Button, Group, Progress, Stack, Table, Text, Title } from "@mantine/core";
+import { usePrefetchQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { call } from "../../api/console-client.ts";
-import { barColor } from "../../parts/figures/budget-share.ts";
-import { moneyText } from "../../parts/figures/figure-text.ts";
+import { modelsQuery } from "../../models-query.ts";
+import { barColor, NEARLY_USED } from "../../parts/figures/budget-share.ts";
+import { moneyText, secondsText } from "../../parts/figures/figure-text.ts";
 import { Time } from "../../parts/figures/figures.tsx";
 import { Loaded } from "../../parts/lists/loaded.tsx";
 import { useModelNames } from "../../parts/lists/names-of.ts";
@@ -18,11 +19,13 @@ import { RowsTable } from "../../parts/lists/rows-table.tsx";
 import { Thumbnail } from "../../parts/media/thumbnail.tsx";
 import { Section } from "../../parts/section.tsx";
 import { useAccount } from "../../session.ts";
+import { RangeSwitch } from "../usage/range-switch.tsx";
 import { UsageChart } from "../usage/usage-chart.tsx";
 import { groupsOf } from "../usage/usage-series.ts";
 import { Attention } from "./attention.tsx";
 import { FirstSteps } from "./first-steps.tsx";
-import { HomeTiles, useMonth } from "./home-tiles.tsx";
+import { HOME_PRESETS, homeActivityQuery, useHomeActivity, useHomePreset } from "./home-activity.ts";
+import { HomeTiles } from "./home-tiles.tsx";
 import { limitedKeys, usedPercent, useLimitedKeys } from "./limited-keys.ts";
 
 /** Interval that turns the first request green while its sender still looks. */
@@ -34,6 +37,10 @@ const SPEND_CHART = 220;
 
 export function Home() {
   const { account_id: account } = useAccount();
+  const preset = useHomePreset();
+  // Parts of the page below need these answers. Their requests start with the first one.
+  usePrefetchQuery(modelsQuery);
+  usePrefetchQuery(homeActivityQuery(account, preset));
   const home = useQuery({
     queryKey: ["home", account],
     queryFn: ({ signal }) => call("readHome", { path: { account }, signal }),
@@ -46,12 +53,16 @@ export function Home() {
         <Title order={1} size="h2">
           Home
         </Title>
-        <Button
-          variant="default"
-          renderRoot={(props) => <Link to="/accounts/$account/keys" params={{ account }} {...props} />}
-        >
-          API keys
-        </Button>
+        <Group gap="xs">
+          <RangeSwitch presets={HOME_PRESETS} chosen={preset?.value} />
+          <Button
+            variant="default"
+            visibleFrom="xs"
+            renderRoot={(props) => <Link to="/accounts/$account/keys" params={{ account }} {...props} />}
+          >
+            API keys
+          </Button>
+        </Group>
       </Group>
       <Loaded of={home}>
         {(data) => (
@@ -59,7 +70,7 @@ export function Home() {
             <HomeTiles account={account} home={data} />
             <FirstSteps account={account} steps={data.first_steps} />
             <div className="home-columns home-chart">
-              <SpendOfMonth account={account} />
+              <SpendOverTime account={account} />
               <Attention home={data} />
             </div>
             <div className="home-columns">
@@ -73,23 +84,33 @@ export function Home() {
   );
 }
 
-function SpendOfMonth({ account }: { account: string }) {
+function SpendOverTime({ account }: { account: string }) {
   const models = useModelNames();
-  const activity = useMonth(account);
+  const preset = useHomePreset();
+  const activity = useHomeActivity();
   const link = (
     <Anchor
       size="sm"
-      renderRoot={(props) => <Link to="/accounts/$account/usage" params={{ account }} {...props} />}
+      renderRoot={(props) => (
+        <Link
+          to="/accounts/$account/usage"
+          params={{ account }}
+          search={preset === undefined ? {} : { range: preset.value }}
+          {...props}
+        />
+      )}
     >
       Open usage
     </Anchor>
   );
   return (
-    <Section title="Spend per day, by model" link={link}>
+    <Section title={`Spend per ${preset?.buckets[0] ?? "day"}, by model`} link={link}>
       <Loaded of={activity}>
         {(data) =>
           Number(data.total.spend) === 0 ? (
-            <Empty title="No spend in the last 30 days">Requests appear here by day and model.</Empty>
+            <Empty title={`No spend in the last ${preset?.label ?? ""}`}>
+              Requests appear here by model.
+            </Empty>
           ) : (
             <UsageChart
               activity={data}
@@ -136,7 +157,7 @@ function LatestRequests({ account }: { account: string }) {
           data.length === 0 ? (
             <Empty title="No requests yet">Send a request from the playground or with curl.</Empty>
           ) : (
-            <RowsTable heads={["Request", "Time", "Status", "Cost"]} figures={1} minWidth={480}>
+            <RowsTable heads={["Request", "Time", "Status", "Latency", "Cost"]} figures={2} minWidth={520}>
               {data.map((row) => (
                 <Table.Tr key={row.id}>
                   <Table.Td maw={320}>
@@ -170,6 +191,9 @@ function LatestRequests({ account }: { account: string }) {
                   </Table.Td>
                   <Table.Td>
                     <RequestStatus of={row} />
+                  </Table.Td>
+                  <Table.Td ta="right" c="dimmed" className="figures">
+                    {row.latency === null ? "–" : secondsText(row.latency)}
                   </Table.Td>
                   <Table.Td ta="right">
                     <RequestCost of={row} />
@@ -218,9 +242,16 @@ function Budget({ of: key }: { of: KeyRecord }) {
   const used = usedPercent(key);
   return (
     <Stack gap={6}>
-      <Text fw={500} truncate>
-        {key.name}
-      </Text>
+      <Group justify="space-between" gap="xs" wrap="nowrap">
+        <Text fw={500} truncate>
+          {key.name}
+        </Text>
+        {used >= NEARLY_USED && (
+          <Badge color={barColor(used)} flex="none">
+            {used >= 100 ? "Limit reached" : `${used} % used`}
+          </Badge>
+        )}
+      </Group>
       <Progress value={used} color={barColor(used)} size="sm" aria-label={`${key.name}: ${used} % used`} />
       <Group justify="space-between" gap="xs">
         <Text size="xs" c="dimmed" className="figures">

@@ -1,4 +1,4 @@
-// Another name for the account.
+// Dialog that renames the account.
 import { newAccountBody } from "@gr/console-api";
 import { Button, Group, Modal, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";

@@ -56,6 +56,30 @@ test("a second Enter, Escape and a missing tick keep the secret on the page", as
   await waitFor(() => expect(isDone()).toBe(true));
 });
 
+test("a browser that copies nothing keeps the secret on the page; a copied one may be closed", async () => {
+  keysRouter();
+  await createKey();
+  const asked: string[] = [];
+  const writeText = async (text: string) => {
+    if (asked.push(text) === 1) throw new Error("no permission");
+  };
+  const pressCopy = () => fireEvent.click(screen.getByRole("button", { name: "Copy the key" }));
+  const mayClose = () => !screen.getByRole<HTMLButtonElement>("button", { name: "Done" }).disabled;
+  Object.defineProperty(navigator, "clipboard", { value: { writeText }, configurable: true });
+  try {
+    pressCopy();
+    await new Promise((resolve) => setTimeout(resolve));
+    expect(mayClose()).toBe(false);
+    pressCopy();
+    await waitFor(() => expect(mayClose()).toBe(true));
+  } finally {
+    Reflect.deleteProperty(navigator, "clipboard");
+  }
+  expect(asked).toEqual([SECRET, SECRET]);
+  pressDone();
+  await waitFor(() => expect(isDone()).toBe(true));
+});
+
 test("a saved file has the secret, and the dialog may be closed", async () => {
   keysRouter();
   await createKey();

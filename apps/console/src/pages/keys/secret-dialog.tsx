@@ -7,8 +7,8 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { call } from "../../api/console-client.ts";
 import type { ModelRecord } from "../../api/public-api.ts";
+import { FirstRequest } from "../../parts/first-request.tsx";
 import { CopyField } from "../../parts/forms/copy-text.tsx";
-import { FirstRequest } from "../../parts/forms/samples.tsx";
 import { offerFile } from "../../parts/media/save-media.ts";
 import { useAccount } from "../../session.ts";
 
@@ -41,7 +41,7 @@ export function SecretDialog({ apiKey, secret, close }: SecretDialogProps) {
         <Alert color="yellow">
           Copy this key now. You will not be able to see it again. If you lose it, rotate the key.
         </Alert>
-        <CopyField value={secret} label="the key" autoFocus onCopied={() => setStored(true)} />
+        <CopyField value={secret} label="the key" autoFocus onCopied={setStored} />
         {apiKey.kind === "normal" && <WithKey apiKey={apiKey} secret={secret} />}
         <Checkbox
           label="I have stored the key"

@@ -3,9 +3,9 @@ import { Button, Group, TextInput } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
 import { useState } from "react";
 import { type Choice, ChoiceChip, TypeAheadChip } from "../../parts/lists/filter-chips.tsx";
-import { useFilter } from "../../parts/lists/filters.tsx";
 import { useKeyNames, useMemberNames, useModelNames } from "../../parts/lists/names-of.ts";
 import { rangeMs, TimeFilter } from "../../parts/lists/time-filter.tsx";
+import { useFilter } from "../../parts/lists/use-filter.ts";
 
 export type LogSearch = Partial<
   Record<

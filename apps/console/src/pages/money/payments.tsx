@@ -1,4 +1,4 @@
-// Payments are top-ups with their state, receipts and invoices. Addresses of invoices are Stripe's and end, so each is read when it
+// Payments are top-ups with their state, receipts and invoices. Addresses of invoices are Stripe's and expire, so each is read when it
 // is opened.
 import type { PaymentRecord, QueryOf } from "@gr/console-api";
 import { Anchor, Badge, Button, Group, Stack, Table, Text } from "@mantine/core";
@@ -6,10 +6,10 @@ import type { ReactNode } from "react";
 import { call } from "../../api/console-client.ts";
 import { Money, Time } from "../../parts/figures/figures.tsx";
 import { useAct } from "../../parts/forms/act.ts";
-import { useFilter } from "../../parts/lists/filters.tsx";
 import { Empty } from "../../parts/lists/page-states.tsx";
 import { PagedRows } from "../../parts/lists/paged-rows.tsx";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
+import { useFilter } from "../../parts/lists/use-filter.ts";
 import { useAccount, useSession } from "../../session.ts";
 
 const WORDS = { pending: "Pending", completed: "Completed", failed: "Failed", refunded: "Refunded" } as const;

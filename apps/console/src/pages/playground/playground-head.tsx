@@ -5,7 +5,7 @@ import { IconCode, IconColumns2, IconMessage, IconMovie, IconPencil, IconPhoto }
 import { type ReactNode, useState } from "react";
 import type { ApiRequest } from "../../api/public-api.ts";
 import { Samples } from "../../parts/forms/samples.tsx";
-import { useFilter } from "../../parts/lists/filters.tsx";
+import { useFilter } from "../../parts/lists/use-filter.ts";
 import type { TabName } from "./drafts.ts";
 
 const TABS = [

@@ -4,7 +4,7 @@
 import { afterEach, expect, test } from "@jest/globals";
 import { fireEvent, screen, waitFor, within } from "@testing-library/react";
 import type { ModelRecord } from "../../api/public-api.ts";
-import { errorAnswer, type FakeRouter, streamAnswer } from "../../test/fake-router.ts";
+import { errorAnswer, type FakeRouter, streamAnswer, unendedAnswer } from "../../test/fake-router.ts";
 import { ACCOUNT, closeApp, openApp, reloadApp, routerFor } from "../../test/open-app.tsx";
 import { EDIT, IMAGE, TEXT, VIDEO } from "../../test/sample-models.ts";
 
@@ -132,6 +132,33 @@ test("an answer has its charge, tokens and Markdown; the next request has the co
       { role: "user", content: "Why?" },
     ],
   });
+});
+
+test("a stopped answer keeps its words, and shows the charge that the router books for them", async () => {
+  let cost: number | null = null;
+  const router = playgroundRouter()
+    .on(`POST ${CHAT}`, (call) =>
+      unendedAnswer(call, [{ choices: [{ delta: { content: "It is blue" } }] }], { "x-request-id": "r3" }),
+    )
+    .on(`GET ${REQUESTS}/r3`, () => generation("r3", { kind: "text", model: TEXT.id, cost }));
+  openApp(`${PLAYGROUND}?tab=text`);
+  await screen.findByLabelText("Message");
+  type("Message", "Which colour?");
+  click("Send");
+  await screen.findByText("It is blue");
+  click("Stop");
+  await screen.findByText("Stopped");
+  expect(router.callsOf(`POST ${CHAT}`)[0]?.signal?.aborted).toBe(true);
+  expect(screen.getByTestId("answer-charge").textContent).toBe("Charge pending");
+  cost = 0.0123;
+  await waitFor(() => expect(screen.getByTestId("answer-charge").textContent).toBe("$0.0123"));
+  screen.getByText("It is blue");
+  const asked = router.callsOf(`GET ${REQUESTS}/r3`).length;
+  reloadApp();
+  openApp(`${PLAYGROUND}?tab=text`);
+  expect((await screen.findByTestId("answer-charge")).textContent).toBe("$0.0123");
+  screen.getByText("Stopped");
+  expect(router.callsOf(`GET ${REQUESTS}/r3`)).toHaveLength(asked);
 });
 
 test("a message that fails returns to the box, with the reason and its remedy", async () => {

@@ -7,8 +7,8 @@ import { useEffect } from "react";
 import type { ModelRecord } from "../../api/public-api.ts";
 import { changeKept, type KeptPlace } from "../../kept-state.ts";
 import { modelsQuery } from "../../models-query.ts";
-import { useFilter } from "../../parts/lists/filters.tsx";
 import { Empty, Failure, NotAllowed, RowsWaiting } from "../../parts/lists/page-states.tsx";
+import { useFilter } from "../../parts/lists/use-filter.ts";
 import { useAccount } from "../../session.ts";
 import { CompareTab } from "./compare/compare-tab.tsx";
 import {

@@ -1,4 +1,4 @@
-// A forgotten password: ask for a link, then set a new one by its token.
+// Pages that mail a link for a new password, and set the password by its token.
 import { emailBody, newPasswordBody, PASSWORD_MIN } from "@gr/console-api";
 import { Anchor, Button, PasswordInput, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";

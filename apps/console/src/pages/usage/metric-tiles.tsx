@@ -1,15 +1,9 @@
 // Metric tiles show the totals of the range, and choose the measure of the chart.
 import type { ActivityFigures } from "@gr/console-api";
 import { SimpleGrid, Skeleton, Text, UnstyledButton } from "@mantine/core";
-import {
-  compactText,
-  countText,
-  moneyText,
-  secondsText,
-  spendText,
-} from "../../parts/figures/figure-text.ts";
-import { useFilter } from "../../parts/lists/filters.tsx";
-import { changeText, METRIC_LOOKS, METRICS, type Metric, percentText } from "./usage-figures.ts";
+import { useFilter } from "../../parts/lists/use-filter.ts";
+import { factsOf } from "./metric-facts.ts";
+import { METRIC_LOOKS, METRICS, type Metric } from "./usage-figures.ts";
 
 const COLUMNS = { base: 2, sm: 3, lg: 6 };
 
@@ -62,42 +56,4 @@ export function TilesWaiting() {
       ))}
     </SimpleGrid>
   );
-}
-
-interface Facts {
-  readonly value: string;
-  readonly exact?: string;
-  readonly note: string;
-}
-
-export function factsOf(metric: Metric, total: ActivityFigures, before: ActivityFigures | undefined): Facts {
-  const tokens = ({ input_tokens: input, output_tokens: output }: ActivityFigures) => input + output;
-  const versus = (read: (figures: ActivityFigures) => number) => {
-    const change = before && changeText(read(total), read(before));
-    return change === undefined ? "" : `${change} vs previous`;
-  };
-  switch (metric) {
-    case "spend":
-      return {
-        ...{ value: spendText(Number(total.spend)), exact: moneyText(total.spend) },
-        note: versus(({ spend }) => Number(spend)),
-      };
-    case "requests":
-      return { value: countText(total.requests), note: versus(({ requests }) => requests) };
-    case "errors":
-      return {
-        value: countText(total.errors),
-        note: total.requests === 0 ? "" : `${percentText(total.errors / total.requests)} of requests`,
-      };
-    case "tokens":
-      return {
-        ...{ value: compactText(tokens(total)), exact: countText(tokens(total)) },
-        note: `${compactText(total.input_tokens)} in · ${compactText(total.output_tokens)} out`,
-      };
-    default: {
-      const found = total[metric];
-      if (found === null) return { value: "–", note: metric === "latency" ? "" : "Streams of text" };
-      return { value: secondsText(found.median), note: `median · p95 ${secondsText(found.p95)}` };
-    }
-  }
 }

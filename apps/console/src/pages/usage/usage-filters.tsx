@@ -6,8 +6,9 @@ import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { modelsQuery } from "../../models-query.ts";
 import { TypeAheadChip } from "../../parts/lists/filter-chips.tsx";
-import { useFilter } from "../../parts/lists/filters.tsx";
 import { useKeyNames, useModelNames } from "../../parts/lists/names-of.ts";
+import { useFilter } from "../../parts/lists/use-filter.ts";
+import { RangeSwitch } from "./range-switch.tsx";
 import { PRESETS, type UsageRange, type UsageSearch } from "./usage-range.ts";
 
 const GROUPS: readonly { value: ActivityGroup; label: string }[] = [
@@ -37,16 +38,9 @@ export function groupOf({ group_by: groupBy }: UsageSearch): ActivityGroup {
 }
 
 export function RangeControl({ search, range }: { search: UsageSearch; range: UsageRange }) {
-  const filter = useFilter();
   return (
     <>
-      <SegmentedControl
-        aria-label="Time"
-        size="sm"
-        value={range.preset ?? ""}
-        data={PRESETS.map(({ value, label }) => ({ value, label }))}
-        onChange={(value) => void filter({ range: value, from: null, to: null, bucket: null })}
-      />
+      <RangeSwitch presets={PRESETS} chosen={range.preset} />
       <DaysControl search={search} isChosen={range.preset === undefined} />
     </>
   );

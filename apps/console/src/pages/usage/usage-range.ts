@@ -11,7 +11,7 @@ export type UsageSearch = Partial<
 export const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
-interface Preset {
+export interface Preset {
   readonly value: string;
   readonly label: string;
   readonly days: number;

@@ -121,10 +121,11 @@ test("measure, time, group and filters are in the address and in the request", a
   await screen.findByRole("heading", { name: "Latency per day" });
   expect(window.location.search).toContain("metric=latency");
   fireEvent.click(screen.getByRole("radio", { name: "7 days" }));
-  await waitFor(() => expect(queryOf(router, -1)).toMatchObject({ group_by: "kind" }));
+  const wanted = { bucket: "day", group_by: "key", model: IMAGE.id };
+  await waitFor(() => expect(searchOf(screen.getByRole("link", { name: "CSV" }))).toMatchObject(wanted));
   expect(window.location.search).toContain("range=7d");
-  const csv = screen.getByRole("link", { name: "CSV" });
-  expect(searchOf(csv)).toMatchObject({ bucket: "day", group_by: "key", model: IMAGE.id });
+  const asked = () => router.callsOf(`GET ${ACTIVITY}`).map(({ query }) => Object.fromEntries(query));
+  await waitFor(() => expect(asked()).toContainEqual(expect.objectContaining(wanted)));
 });
 
 test("a time without a request leads to the playground; filters without a match can be removed", async () => {

@@ -1,5 +1,5 @@
 // Money and times as people read them.
-import { Text, Tooltip } from "@mantine/core";
+import { Text } from "@mantine/core";
 import { moneyText, wholeCentsText } from "./figure-text.ts";
 
 export function Money({ usd, strong }: { usd: string; strong?: boolean }) {
@@ -34,11 +34,16 @@ export function Time({ at, isShort = false, hasSeconds = false }: TimeProps) {
     ? shortTimeText(date, hasSeconds)
     : date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: hasSeconds ? "medium" : "short" });
   return (
-    <Tooltip label={`${date.toISOString().replace("T", " ").slice(0, 19)} UTC`}>
-      <Text span inherit component="time" dateTime={at} className="figures">
-        {local}
-      </Text>
-    </Tooltip>
+    <Text
+      span
+      inherit
+      component="time"
+      dateTime={at}
+      className="figures"
+      title={`${date.toISOString().replace("T", " ").slice(0, 19)} UTC`}
+    >
+      {local}
+    </Text>
   );
 }
 

@@ -14,7 +14,7 @@ export function issuerAnswer(): string | undefined {
   return current;
 }
 
-/** Remembers the wanted page during the visit of the issuer. */
+/** Stores the page that opens after the sign-in at the issuer. */
 export function rememberBack(back: string | undefined): void {
   if (back === undefined) sessionStorage.removeItem(BACK_MEMORY);
   else sessionStorage.setItem(BACK_MEMORY, back);

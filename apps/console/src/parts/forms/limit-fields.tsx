@@ -1,4 +1,5 @@
 // The limit fields are an amount in USD and the period after which it begins again. A cleared amount also clears the period.
+import { spendPeriod } from "@gr/console-api";
 import { Group, Select, Stack, TextInput } from "@mantine/core";
 import type { UseFormReturnType } from "@mantine/form";
 import { UsualValues } from "./usual-values.tsx";
@@ -9,12 +10,13 @@ export interface LimitValues {
   readonly spend_limit_period: string;
 }
 
-const PERIODS = [
-  { value: "", label: "never" },
-  { value: "day", label: "daily (00:00 UTC)" },
-  { value: "week", label: "weekly (Monday, 00:00 UTC)" },
-  { value: "month", label: "monthly (UTC)" },
-];
+const RESETS: Readonly<Record<(typeof spendPeriod.options)[number] | "", string>> = {
+  "": "never",
+  day: "daily (00:00 UTC)",
+  week: "weekly (Monday, 00:00 UTC)",
+  month: "monthly (UTC)",
+};
+const CHOICES = Object.entries(RESETS).map(([value, label]) => ({ value, label }));
 
 const USUAL = [
   ["", "No limit"],
@@ -27,7 +29,7 @@ const USUAL = [
 /** Returns the limit of a request body. */
 export function limitOf({ spend_limit, spend_limit_period }: LimitValues) {
   const cap = spend_limit.trim().replace(/^\$/, "");
-  const period = (["day", "week", "month"] as const).find((each) => each === spend_limit_period) ?? null;
+  const period = spendPeriod.options.find((each) => each === spend_limit_period) ?? null;
   return { spend_limit: cap === "" ? null : cap, spend_limit_period: cap === "" ? null : period };
 }
 
@@ -56,7 +58,7 @@ export function LimitFields({ form, hasFocus = false }: LimitFieldsProps) {
         />
         <Select
           label="Resets"
-          data={PERIODS}
+          data={CHOICES}
           allowDeselect={false}
           disabled={spend_limit === ""}
           {...form.getInputProps("spend_limit_period")}

@@ -2,7 +2,7 @@
 import { Button, Combobox, Menu, useCombobox } from "@mantine/core";
 import { IconCheck, IconPlus, IconX } from "@tabler/icons-react";
 import { type ReactElement, useState } from "react";
-import { useFilter } from "./filters.tsx";
+import { useFilter } from "./use-filter.ts";
 
 /** Options of a list in the page; typing finds the others. */
 const MOST_OPTIONS = 50;

@@ -2,7 +2,7 @@
 import { Button, Group, Popover, Stack, TextInput } from "@mantine/core";
 import { IconCalendar, IconCheck } from "@tabler/icons-react";
 import { useState } from "react";
-import { useFilter } from "./filters.tsx";
+import { useFilter } from "./use-filter.ts";
 
 const HOUR_MS = 3_600_000;
 const RANGES = [

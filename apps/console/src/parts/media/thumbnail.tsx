@@ -1,7 +1,7 @@
 // The thumbnail is the small square before a request. For a picture or a video it loads the small preview (WebP, some
 // kilobytes) once the row becomes visible, and never the file itself.
 import type { RequestRecord } from "@gr/console-api";
-import { Center, Loader, RingProgress, Text } from "@mantine/core";
+import { Center, Loader } from "@mantine/core";
 import { IconMessage, IconPhoto, IconVideo } from "@tabler/icons-react";
 import { progressOf } from "../lists/request-status.tsx";
 
@@ -9,8 +9,6 @@ const ICONS = { text: IconMessage, image: IconPhoto, video: IconVideo } as const
 const SIDE = 40;
 /** Parts of the side. */
 const INNER = 0.6;
-const THICK = 10;
-const FIGURE = 4;
 
 export function Thumbnail({ of: request }: { of: RequestRecord }) {
   if (request.status === "running") return <Running progress={progressOf(request)} />;
@@ -48,16 +46,13 @@ export function Running({ progress, size = SIDE }: { progress: number | undefine
       {progress === undefined ? (
         <Loader size={size * INNER} />
       ) : (
-        <RingProgress
-          size={size}
-          thickness={size / THICK}
-          sections={[{ value: progress, color: "blue" }]}
-          label={
-            <Text ta="center" fz={size / FIGURE}>
-              {progress}
-            </Text>
-          }
-        />
+        <svg className="progress-ring" viewBox="0 0 40 40" width={size} height={size} aria-hidden="true">
+          <circle cx="20" cy="20" r="18" />
+          <circle cx="20" cy="20" r="18" pathLength="100" strokeDasharray={`${progress} 100`} />
+          <text x="20" y="24" textAnchor="middle">
+            {progress}
+          </text>
+        </svg>
       )}
     </Center>
   );

@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Account, apply, type Id, newAccount, type Step } from "@gr/ledger";
 import type { Pool } from "@gr/runtime";
+import { bucketOf } from "../../chain/bucket.ts";
 import { startCold } from "../../chain/state-store.ts";
 import { readStep, type StepRow } from "../../chain/step-row.ts";
 import { readTails } from "../../chain/step-store.ts";
@@ -33,8 +34,8 @@ export async function stepsOfHold(pool: Pool, holdId: Id): Promise<Step[]> {
 /** Latest holds of an account, of any writer. */
 export async function recentHolds(pool: Pool, accountId: Id): Promise<Id[]> {
   const { rows } = await pool.query<{ id: Id }>(
-    "SELECT id FROM step WHERE account_id = $1 AND kind = 2 ORDER BY seq DESC LIMIT 8",
-    [accountId],
+    "SELECT id FROM step WHERE bucket = $1 AND account_id = $2 AND kind = 2 ORDER BY seq DESC LIMIT 8",
+    [bucketOf(accountId), accountId],
   );
   return rows.map(({ id }) => id);
 }

@@ -34,7 +34,7 @@ export async function earlierDatabase(
   return await opened(database);
 }
 
-/** Works with the migrations of the version before. */
+/** Calls `work` on a database with the migrations before the chain. */
 export async function asVersionBefore<Result>(
   work: (schema: { readonly name: string; readonly migrations: string }) => Promise<Result>,
 ): Promise<Result> {

@@ -8,7 +8,6 @@ import { GetKeyResponseSchema, KeyKind, KeySchema, RotateKeyResponseSchema } fro
 import { expect, test } from "@jest/globals";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import type { ConsoleCall } from "../../door/console-call.ts";
-import { endOfWindow } from "../../requests/days.ts";
 import { keyRecordOf, keyRoutes } from "./key-routes.ts";
 
 const NOW = Date.UTC(2026, 10, 22, 15);
@@ -54,17 +53,19 @@ test.each([
   expect([record.available, record.limited_by, record.status]).toEqual([available, by, status]);
 });
 
-test("windows end at midnight, on Monday, on the first, all in UTC", () => {
-  const ends = (period: SpendPeriod, at: string) => {
-    const end = endOfWindow(period, Date.parse(at));
-    return end === undefined ? undefined : new Date(end).toISOString();
-  };
-  expect(ends(SpendPeriod.DAY, "2026-12-31T23:59:59Z")).toBe("2027-01-01T00:00:00.000Z");
+test.each([
+  [SpendPeriod.DAY, "2026-12-31T23:59:59Z", "2027-01-01T00:00:00.000Z"],
   // A Sunday, and a Monday.
-  expect(ends(SpendPeriod.WEEK, "2026-11-22T15:00:00Z")).toBe("2026-11-23T00:00:00.000Z");
-  expect(ends(SpendPeriod.WEEK, "2026-11-23T00:00:00Z")).toBe("2026-11-30T00:00:00.000Z");
-  expect(ends(SpendPeriod.MONTH, "2026-12-01T00:00:00Z")).toBe("2027-01-01T00:00:00.000Z");
-  expect(ends(SpendPeriod.LIFETIME, "2026-12-01T00:00:00Z")).toBeUndefined();
+  [SpendPeriod.WEEK, "2026-11-22T15:00:00Z", "2026-11-23T00:00:00.000Z"],
+  [SpendPeriod.WEEK, "2026-11-23T00:00:00Z", "2026-11-30T00:00:00.000Z"],
+  [SpendPeriod.MONTH, "2026-12-01T00:00:00Z", "2027-01-01T00:00:00.000Z"],
+  [SpendPeriod.LIFETIME, "2026-12-01T00:00:00Z", null],
+  // A period of a newer contract.
+  [99 as SpendPeriod, "2026-12-01T00:00:00Z", null],
+])("the limit of a key of period %p at %s resets at %s, in UTC", (period, at, end) => {
+  const key = create(KeySchema, { keyId: "k", kind: KeyKind.NORMAL, active: true, period });
+  const record = keyRecordOf(key, undefined, { balance: 0n, now: Date.parse(at), budget: null });
+  expect(record.resets_at).toBe(end);
 });
 
 test("a rotation answers with the secret although billing and the audit log fail, and names no member", async () => {

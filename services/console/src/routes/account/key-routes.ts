@@ -1,20 +1,15 @@
 // Key routes join the keys of an account from the keys service with their usage and limits from billing.
+import { periodNameOf, type SpendPeriodName, spendPeriodOf } from "@gr/clients";
 import type { BudgetRecord, KeyRecord, Role } from "@gr/console-api";
 import { RESPONSE_FORMATS } from "@gr/identity";
-import { type Credits, formatCredits, parseCredits } from "@gr/money";
+import { type Credits, formatCredits, larger, parseCredits } from "@gr/money";
 import { ServiceError, spendLimitChange, spendLimitFields, spendLimitOf } from "@gr/proto";
 import { type SpenderUsage, SpendPeriod } from "@gr/proto/billing";
 import { type Key, KeyKind } from "@gr/proto/keys";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { requireRole } from "../../door/authorize.ts";
 import { accountOf, type Handlers, signedInOf } from "../../door/console-call.ts";
-import {
-  atLeastZero,
-  memberBudget,
-  periodNameOf,
-  readBudgets,
-  SPEND_PERIODS,
-} from "../../requests/budgets.ts";
+import { memberBudget, readBudgets } from "../../requests/budgets.ts";
 import { endOfWindow } from "../../requests/days.ts";
 import { pageLimit } from "../../requests/pages.ts";
 import { recordAudit } from "../audit.ts";
@@ -62,7 +57,7 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
           name,
           kind: kindOf(kind),
           ...spendLimitFields(spend_limit === null ? null : creditsIn(spend_limit)),
-          ...(spend_limit_period === null ? {} : { period: SPEND_PERIODS[spend_limit_period] }),
+          ...(spend_limit_period === null ? {} : { period: spendPeriodOf(spend_limit_period) }),
           ...(expires_at === null ? {} : { expiresAt: BigInt(Date.parse(expires_at)) }),
           ...(models === null ? {} : { allowedModels: { names: models } }),
           ...(providers === null ? {} : { allowedProviders: { names: providers } }),
@@ -152,7 +147,7 @@ async function recordsOf(deps: ConsoleDeps, accountId: string, keys: readonly Ke
       keys.map(({ budgetId }) => budgetId),
     ),
   ]);
-  const balance = atLeastZero(credits.remainingCredits - credits.heldCredits);
+  const balance = larger(credits.remainingCredits - credits.heldCredits, 0n);
   const usageOf = new Map(usage.map((one) => [one.spender?.spenderId, one]));
   return keys.map((key) => {
     const around = { balance, now: clock.now(), budget: budgets.get(key.budgetId) ?? null };
@@ -173,12 +168,11 @@ export function keyRecordOf(
   usage: SpenderUsage | undefined,
   { balance, now, budget }: KeySurroundings,
 ): KeyRecord {
-  const { period } = key;
+  const period = periodNameOf(key.period) ?? null;
   const limit = spendLimitOf(key);
   const isManagement = key.kind === KeyKind.MANAGEMENT;
-  const isPeriodic = periodNameOf(period) !== null;
-  const used = (isPeriodic ? usage?.windowUsedCredits : usage?.usedCredits) ?? 0n;
-  const remaining = limit === undefined ? undefined : atLeastZero(limit - used);
+  const used = (period !== null ? usage?.windowUsedCredits : usage?.usedCredits) ?? 0n;
+  const remaining = limit === undefined ? undefined : larger(limit - used, 0n);
   const isShut = budget !== null && (budget.state !== "open" || budget.remaining === "0.0000");
   const shared = isShut ? 0n : parseCredits(budget?.remaining ?? "");
   const bounds = [
@@ -188,7 +182,6 @@ export function keyRecordOf(
   ];
   const bound = bounds.reduce((least, each) => (each.credits < least.credits ? each : least));
   const isExpired = key.expiresAt !== undefined && Number(key.expiresAt) <= now;
-  const resetsAt = endOfWindow(period, now);
   return {
     id: key.keyId,
     name: key.name,
@@ -199,9 +192,9 @@ export function keyRecordOf(
     created_at: timeOf(key.createdAt),
     expires_at: key.expiresAt === undefined ? null : timeOf(key.expiresAt),
     spend_limit: limit === undefined ? null : formatCredits(limit),
-    spend_limit_period: periodNameOf(period),
+    spend_limit_period: period,
     period_spend: formatCredits(used),
-    resets_at: resetsAt === undefined ? null : new Date(resetsAt).toISOString(),
+    resets_at: period === null ? null : new Date(endOfWindow(period, now)).toISOString(),
     total_spend: formatCredits(usage?.usedCredits ?? 0n),
     total_requests: Number(usage?.requests ?? 0n),
     last_used_on: usage?.lastUsedDay || null,
@@ -232,10 +225,10 @@ function kindOf(kind: "normal" | "management"): KeyKind {
 }
 
 /** Returns the period. A key without a limit has no period. */
-function periodChange(period: keyof typeof SPEND_PERIODS | null | undefined, key: Key): SpendPeriod {
+function periodChange(period: SpendPeriodName | null | undefined, key: Key): SpendPeriod {
   if (period === undefined || (period === null && spendLimitOf(key) === undefined))
     return SpendPeriod.UNSPECIFIED;
-  return period === null ? SpendPeriod.LIFETIME : SPEND_PERIODS[period];
+  return spendPeriodOf(period);
 }
 
 function expiryChange(expiry: string | null | undefined) {

@@ -1,15 +1,16 @@
 // Member budget routes set the limit that all keys of one member share. They put the existing keys of the member below it; the key
 // routes do so with each new key.
+import { spendPeriodOf } from "@gr/clients";
 import type { Role } from "@gr/console-api";
 import { parseCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
-import { BudgetLevel, SpendPeriod } from "@gr/proto/billing";
+import { BudgetLevel } from "@gr/proto/billing";
 import { KeyKind } from "@gr/proto/keys";
 import { LONGEST_PAGE } from "@gr/runtime";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { requireRole } from "../../door/authorize.ts";
 import { accountOf, type Handlers } from "../../door/console-call.ts";
-import { memberBudget, SPEND_PERIODS } from "../../requests/budgets.ts";
+import { memberBudget } from "../../requests/budgets.ts";
 import { recordAudit } from "../audit.ts";
 import { noMember, personIn } from "./member-routes.ts";
 
@@ -31,7 +32,7 @@ export function memberBudgetRoutes(deps: ConsoleDeps): Handlers<"setMemberBudget
         ...{ accountId, budgetId: personId, level: BudgetLevel.MEMBER, name: member.name || member.email },
         limit:
           limit === undefined ? { case: "noLimit", value: true } : { case: "limitCredits", value: limit },
-        period: period === null ? SpendPeriod.LIFETIME : SPEND_PERIODS[period],
+        period: spendPeriodOf(period),
       });
       await putKeysBelow(deps, accountId, personId);
       const detail = { spend_limit: usd ?? "none", ...(period === null ? {} : { period }) };

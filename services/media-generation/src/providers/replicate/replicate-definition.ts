@@ -1,4 +1,4 @@
-// Replicate, as the operator configures it.
+// Settings, abilities and factory of the provider Replicate.
 import { vendorName } from "@gr/runtime";
 import { z } from "zod";
 import { baseUrl, defineProvider } from "../provider-definition.ts";

@@ -2,7 +2,7 @@
 // besides the real providers there is one with a queue.
 import { run } from "@gr/runtime";
 import { defineMediaGeneration } from "../../module.ts";
-import { createProviders } from "../../providers/create-providers.ts";
+import { createProviders } from "../../providers/configured-providers.ts";
 import { edgeModule } from "../edge.ts";
 import { queueProvider } from "../queue-provider.ts";
 

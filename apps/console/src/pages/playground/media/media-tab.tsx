@@ -4,8 +4,8 @@ import { useQueryClient } from "@tanstack/react-query";
 import type { ModelRecord } from "../../../api/public-api.ts";
 import { useKept } from "../../../kept-state.ts";
 import { countText } from "../../../parts/figures/figure-text.ts";
-import { useFilter } from "../../../parts/lists/filters.tsx";
 import { Empty } from "../../../parts/lists/page-states.tsx";
+import { useFilter } from "../../../parts/lists/use-filter.ts";
 import { MaskPainter } from "../../../parts/media/mask-painter.tsx";
 import { useAccount } from "../../../session.ts";
 import {

@@ -6,7 +6,7 @@ import { type TextModel, type TextUpstream, UPSTREAM_KINDS } from "@gr/text-upst
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { connect, migratedDatabase } from "../test/migrated-database.ts";
-import { createTextStore, type TextStore } from "./store.ts";
+import { createTextListingStore, type TextListingStore } from "./text-listing-store.ts";
 
 const upstream: TextUpstream = {
   name: "default",
@@ -21,12 +21,12 @@ const upstream: TextUpstream = {
 
 let database: TestDatabase;
 let pool: Pool;
-let store: TextStore;
+let store: TextListingStore;
 
 beforeAll(async () => {
   database = await migratedDatabase();
   pool = await connect(database.url);
-  store = createTextStore(pool);
+  store = createTextListingStore(pool);
 });
 afterAll(async () => {
   await pool?.end();

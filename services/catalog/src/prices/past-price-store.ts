@@ -11,14 +11,14 @@ export interface PastPrice {
   readonly models: readonly { readonly id: string; readonly firstSeenAt: number }[];
 }
 
-export interface PriceStore {
+export interface PastPriceStore {
   /** Resolves when the price of each model is stored. @param at Unix milliseconds */
   keep(models: readonly Model[], at: number): Promise<void>;
   /** Undefined if no model was ever offered at it. */
   find(version: string): Promise<PastPrice | undefined>;
 }
 
-export function createPriceStore(pool: Pool): PriceStore {
+export function createPastPriceStore(pool: Pool): PastPriceStore {
   return {
     keep: async (models, at) => {
       const rows = models.flatMap(({ id, price }) => {

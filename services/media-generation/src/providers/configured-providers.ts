@@ -1,4 +1,4 @@
-// Creates the providers of this process: those with configured credentials.
+// ConfiguredProviders are the providers of this process: those with configured credentials.
 import type { MediaGenerationConfig } from "../config.ts";
 import { createBillLookUp } from "./bill-look-up.ts";
 import { mediaProviders } from "./media-providers.ts";

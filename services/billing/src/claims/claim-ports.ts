@@ -1,4 +1,4 @@
-// Claims own the shape of the services on Idempotency-Keys and kept answers, and of the dry runs of a place.
+// ClaimPorts are the services on Idempotency-Keys and kept answers, and the dry runs of a place, as types only.
 import type { Outcome } from "@gr/ledger";
 import type { Credits, PicoUsd } from "@gr/money";
 import type { Claim } from "../writer/operation.ts";

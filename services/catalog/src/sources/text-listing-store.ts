@@ -4,7 +4,7 @@
 import { inTransaction, type Pool } from "@gr/runtime";
 import type { TextModel, TextUpstream } from "@gr/text-upstream";
 
-export interface TextStore {
+export interface TextListingStore {
   /** Revision of the last good listing of this upstream; undefined if there is none. */
   revision(upstream: TextUpstream): Promise<bigint | undefined>;
   /** Returns that listing; its revision may be an earlier one if it is replaced meanwhile. */
@@ -73,8 +73,8 @@ const READ = Object.entries(COLUMNS)
   .map(([name, type]) => (type === "date" ? `${name}::text` : name))
   .join(", ");
 
-export function createTextStore(pool: Pool): TextStore {
-  const revision: TextStore["revision"] = async ({ name, kind, baseUrl }) => {
+export function createTextListingStore(pool: Pool): TextListingStore {
+  const revision: TextListingStore["revision"] = async ({ name, kind, baseUrl }) => {
     const { rows } = await pool.query<{ revision: bigint }>(
       "SELECT revision FROM text_listing WHERE upstream = $1 AND kind = $2 AND base_url = $3",
       [name, kind.name, baseUrl],

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { loadSeed, SEED_DIRECTORY } from "../files/seed.ts";
 import { connect, migratedDatabase } from "../test/migrated-database.ts";
-import { createPriceStore } from "./price-store.ts";
+import { createPastPriceStore } from "./past-price-store.ts";
 import { type PriceRule, versioned } from "./price-version.ts";
 
 let database: TestDatabase;
@@ -63,7 +63,7 @@ test("a price of any kind comes back exactly as it was, by its version", async (
   await fc.assert(
     fc.asyncProperty(rule, async (one) => {
       const model = modelOf("acme/model", one);
-      const store = createPriceStore(pool);
+      const store = createPastPriceStore(pool);
       await store.keep([model], at);
       const past = await store.find(versionOf(model));
       if (past === undefined || model.price === undefined) throw new Error("lost");
@@ -75,7 +75,7 @@ test("a price of any kind comes back exactly as it was, by its version", async (
 
 test("every price of the seed can be kept and found", async () => {
   const seed = await loadSeed(SEED_DIRECTORY, { sandbox: true });
-  const store = createPriceStore(pool);
+  const store = createPastPriceStore(pool);
   await store.keep(seed, at);
   for (const model of seed) {
     const past = await store.find(versionOf(model));
@@ -87,16 +87,16 @@ test("every price of the seed can be kept and found", async () => {
 
 test("what is kept stays as it was first seen, however often and from wherever it is kept again", async () => {
   const model = modelOf("acme/first", { case: "image", value: { tiers: [{ picoUsd: 77n }] } });
-  await Promise.all(Array.from({ length: 8 }, () => createPriceStore(pool).keep([model], at)));
-  await createPriceStore(pool).keep([model], at + 1_000);
-  expect((await createPriceStore(pool).find(versionOf(model)))?.models).toEqual([
+  await Promise.all(Array.from({ length: 8 }, () => createPastPriceStore(pool).keep([model], at)));
+  await createPastPriceStore(pool).keep([model], at + 1_000);
+  expect((await createPastPriceStore(pool).find(versionOf(model)))?.models).toEqual([
     { id: "acme/first", firstSeenAt: at },
   ]);
 });
 
 test("two models at one price are both named", async () => {
   const same: PriceRule = { case: "image", value: { tiers: [{ picoUsd: 78n }] } };
-  const store = createPriceStore(pool);
+  const store = createPastPriceStore(pool);
   await store.keep([modelOf("acme/b", same)], at);
   await store.keep([modelOf("acme/a", same)], at + 1);
   expect((await store.find(versionOf(modelOf("", same))))?.models.map(({ id }) => id)).toEqual([
@@ -107,12 +107,12 @@ test("two models at one price are both named", async () => {
 
 test("a rule that was tampered with is not given out as the one that was charged", async () => {
   const model = modelOf("acme/tampered", { case: "image", value: { tiers: [{ picoUsd: 79n }] } });
-  const store = createPriceStore(pool);
+  const store = createPastPriceStore(pool);
   await store.keep([model], at);
   await pool.query("UPDATE price_version SET rule = '{}' WHERE model = 'acme/tampered'");
   await expect(store.find(versionOf(model))).rejects.toThrow(/the kept rule of price/);
 });
 
 test("a price that nobody was offered is not known", async () => {
-  expect(await createPriceStore(pool).find("0123456789abcdef")).toBeUndefined();
+  expect(await createPastPriceStore(pool).find("0123456789abcdef")).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-// The page menu owns the look of links to pages: groups with a heading, an icon before each name.
+// MenuLinks own the look of links to pages: groups with a heading, an icon before each name.
 import { Badge, NavLink, Stack, Text } from "@mantine/core";
 import type { IconProps } from "@tabler/icons-react";
 import type { ComponentType, ReactNode } from "react";

@@ -1,0 +1,28 @@
+// Boot loads the application: the styles of the first pages, the chosen colours, and the code of the wanted page beside the code of
+// all pages. The page shows the waiting page of index.html until then.
+import "./first-styles.ts";
+
+/** Name under which Mantine stores the choice of a person. */
+const scheme = localStorage.getItem("mantine-color-scheme-value");
+if (scheme === "light" || scheme === "dark") document.documentElement.dataset["mantineColorScheme"] = scheme;
+
+const { pathname } = window.location;
+const [, account] = /^\/accounts\/([^/]+)/.exec(pathname) ?? [];
+void import("./main.tsx");
+if (account !== undefined) {
+  void import("./layout/account-frame.tsx");
+  // The head of each page of an account shows its balance.
+  preload(`/console/api/accounts/${account}/home`);
+}
+if (/^\/accounts\/[^/]+\/?$/.test(pathname)) void import("./pages/account/home.tsx");
+if (pathname === "/sign-in") void import("./pages/sign-in/sign-in.tsx");
+
+/** Requests an answer that a query of the application reads later. */
+function preload(address: string): void {
+  const link = document.createElement("link");
+  link.rel = "preload";
+  link.as = "fetch";
+  link.crossOrigin = "anonymous";
+  link.href = address;
+  document.head.append(link);
+}
