@@ -2,7 +2,7 @@
 // A byte of a body needs BYTES_PER_BODY_BYTE of memory at the peak, so the budget is smaller than the share.
 const MIB = 1024 * 1024;
 /**
- * The body, its copy for the upstream, and the value while it is parsed; measured by test/abuse/memory.deep.test.ts.
+ * The body, its copy for the upstream, and the value while it is parsed; measured by memory.deep.test.ts.
  */
 export const BYTES_PER_BODY_BYTE = 3;
 /** One account may have three quarters, so the longest body of 20 MB fits. */
