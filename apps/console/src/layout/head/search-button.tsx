@@ -22,7 +22,6 @@ export function SearchButton() {
     <>
       <UnstyledButton
         className="search-button"
-        aria-label={NAME}
         aria-haspopup="dialog"
         aria-keyshortcuts="Meta+K Control+K"
         visibleFrom="sm"
@@ -31,7 +30,7 @@ export function SearchButton() {
       >
         <IconSearch size={16} aria-hidden="true" />
         <span>{NAME}</span>
-        <kbd>{KEYS}</kbd>
+        <kbd aria-hidden="true">{KEYS}</kbd>
       </UnstyledButton>
       {isWanted && (
         <Suspense fallback={null}>
