@@ -30,7 +30,7 @@ export function SearchButton() {
       >
         <IconSearch size={16} aria-hidden="true" />
         <span>{NAME}</span>
-        <kbd aria-hidden="true">{KEYS}</kbd>
+        <kbd>{KEYS}</kbd>
       </UnstyledButton>
       {isWanted && (
         <Suspense fallback={null}>

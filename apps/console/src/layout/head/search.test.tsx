@@ -20,7 +20,7 @@ async function openSearch(role = "owner"): Promise<HTMLElement> {
     .on(`GET ${OF_ACCOUNT}/requests`, () => ({ data: [], next: null }))
     .on(`GET ${OF_ACCOUNT}/keys`, () => ({ data: [{ id: KEY, name: "Nightly batch" }], next: null }));
   openApp(`/accounts/${ACCOUNT}/alerts`);
-  await screen.findByRole("button", { name: "Search or paste an ID" });
+  await screen.findByRole("button", { name: /^Search or paste an ID/ });
   fireEvent.keyDown(document.documentElement, { key: "k", code: "KeyK", ctrlKey: true });
   return screen.findByRole("textbox", { name: "Search" });
 }
