@@ -29,8 +29,6 @@ const FONTS = [
   },
 ] as const;
 const FIRST_FONT = "inter";
-/** Each page begins with this request. */
-const FIRST_REQUEST = "/console/api/session";
 
 export function firstLoad(): Plugin {
   return {
@@ -51,7 +49,6 @@ export function firstLoad(): Plugin {
       order: "post",
       handler: (_html, { bundle }) => [
         fontRules(bundle),
-        link({ rel: "preload", as: "fetch", href: FIRST_REQUEST }),
         ...(bundle === undefined
           ? []
           : [

@@ -138,7 +138,7 @@ const accountModel = createRoute({
 const home = createRoute({
   getParentRoute: () => account,
   path: "/",
-  component: lazyRouteComponent(() => import("./pages/account/home.tsx"), "Home"),
+  component: lazyRouteComponent(() => import("./pages/account/home/home.tsx"), "Home"),
   validateSearch: searchOf("range"),
   staticData: { title: "Home" },
 });

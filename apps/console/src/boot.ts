@@ -9,20 +9,6 @@ if (scheme === "light" || scheme === "dark") document.documentElement.dataset["m
 const { pathname } = window.location;
 const [, account] = /^\/accounts\/([^/]+)/.exec(pathname) ?? [];
 void import("./main.tsx");
-if (account !== undefined) {
-  void import("./layout/account-frame.tsx");
-  // The head of each page of an account shows its balance.
-  preload(`/console/api/accounts/${account}/home`);
-}
-if (/^\/accounts\/[^/]+\/?$/.test(pathname)) void import("./pages/account/home.tsx");
+if (account !== undefined) void import("./layout/account-frame.tsx");
+if (/^\/accounts\/[^/]+\/?$/.test(pathname)) void import("./pages/account/home/home.tsx");
 if (pathname === "/sign-in") void import("./pages/sign-in/sign-in.tsx");
-
-/** Requests an answer that a query of the application reads later. */
-function preload(address: string): void {
-  const link = document.createElement("link");
-  link.rel = "preload";
-  link.as = "fetch";
-  link.crossOrigin = "anonymous";
-  link.href = address;
-  document.head.append(link);
-}

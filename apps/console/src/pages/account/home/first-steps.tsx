@@ -4,7 +4,7 @@ import type { HomeRecord } from "@gr/console-api";
 import { Anchor, Button, Card, Group, Stack, Text, ThemeIcon, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
-import { FirstRequest } from "../../parts/first-request.tsx";
+import { FirstRequest } from "../../../parts/first-request.tsx";
 
 type Steps = HomeRecord["first_steps"];
 

@@ -4,12 +4,12 @@ import { Button, Card, Group, Skeleton, Text } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { Sparkline } from "../../parts/charts/sparkline.tsx";
-import { moneyText } from "../../parts/figures/figure-text.ts";
-import { Balance } from "../../parts/figures/figures.tsx";
-import { useFiguresBefore } from "../usage/figures-before.ts";
-import { factsOf } from "../usage/metric-facts.ts";
-import { METRIC_LOOKS, measure } from "../usage/usage-figures.ts";
+import { Sparkline } from "../../../parts/charts/sparkline.tsx";
+import { moneyText } from "../../../parts/figures/figure-text.ts";
+import { Balance } from "../../../parts/figures/figures.tsx";
+import { useFiguresBefore } from "../../usage/figures-before.ts";
+import { factsOf } from "../../usage/metric-facts.ts";
+import { METRIC_LOOKS, measure } from "../../usage/usage-figures.ts";
 import { useHomeActivity, useHomePreset } from "./home-activity.ts";
 
 /** Measures with the places of their colours. */

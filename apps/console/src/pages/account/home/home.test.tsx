@@ -2,8 +2,8 @@
 // they belong, and each matter that needs attention is named once.
 import { afterEach, expect, test } from "@jest/globals";
 import { fireEvent, screen, waitFor, within } from "@testing-library/react";
-import { ACCOUNT, closeApp, openApp, routerFor } from "../../test/open-app.tsx";
-import { IMAGE } from "../../test/sample-models.ts";
+import { ACCOUNT, closeApp, openApp, routerFor } from "../../../test/open-app.tsx";
+import { IMAGE } from "../../../test/sample-models.ts";
 
 const OF_ACCOUNT = `/console/api/accounts/${ACCOUNT}`;
 const FAILED_TEXT = "0192f0c1-0000-7000-8000-0000000000a2";

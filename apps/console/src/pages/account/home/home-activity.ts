@@ -2,9 +2,9 @@
 import type { ActivityAnswer, QueryOf } from "@gr/console-api";
 import { keepPreviousData, queryOptions, type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
-import { call } from "../../api/console-client.ts";
-import { useAccount } from "../../session.ts";
-import { PRESETS, type Preset, rangeOf } from "../usage/usage-range.ts";
+import { call } from "../../../api/console-client.ts";
+import { useAccount } from "../../../session.ts";
+import { PRESETS, type Preset, rangeOf } from "../../usage/usage-range.ts";
 
 const USUAL_MS = 30_000;
 const MOST_DAYS = 30;
