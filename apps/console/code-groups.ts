@@ -11,7 +11,7 @@ export const CODE_GROUPS = [
   { name: "preload", test: /preload-helper/, priority: 5 },
   { name: APPLICATION, test: /\/src\/main\.tsx$/, priority: 4 },
   { name: "forms", test: /\/src\/pages\/sign-in\/sign-in\.tsx$/, priority: 3 },
-  { name: "account", test: /\/src\/(?:layout\/account-frame|pages\/account\/home)\.tsx$/, priority: 2 },
+  { name: "account", test: /\/src\/(?:layout\/account-frame|pages\/account\/home\/home)\.tsx$/, priority: 2 },
   // Home of a new account shows code.
   { name: "samples", test: /\/src\/parts\/forms\/samples\.tsx$/, priority: 1 },
   {
