@@ -1,5 +1,5 @@
 // The keys page lists an account's keys with their limits, their spend, and their actions.
-import type { AnswerOf, BudgetRecord, KeyRecord } from "@gr/console-api";
+import type { BudgetRecord, KeyRecord } from "@gr/console-api";
 import { Badge, Button, Group, Menu, Stack, Switch, Table, Tabs, Text, Title } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
@@ -8,28 +8,22 @@ import { countText, fromNow, moneyText } from "../../parts/figures/figure-text.t
 import { Money, Time } from "../../parts/figures/figures.tsx";
 import { LimitBar } from "../../parts/figures/limit-bar.tsx";
 import { useAct } from "../../parts/forms/act.ts";
+import { later } from "../../parts/later.tsx";
 import { Empty } from "../../parts/lists/page-states.tsx";
 import { PagedRows } from "../../parts/lists/paged-rows.tsx";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
 import { useAccount } from "../../session.ts";
-import { DeleteKey, EditKey, NewKey, RotateKey } from "./key-dialogs.tsx";
-import { DeleteSavedTexts } from "./saved-texts.tsx";
-import { SecretDialog } from "./secret-dialog.tsx";
+import type { OpenedDialog } from "./key-dialog.tsx";
 
 type Kind = KeyRecord["kind"];
-type Dialog =
-  | { readonly name: "new" }
-  | { readonly name: "edit" | "rotate" | "forget" | "delete"; readonly key: KeyRecord }
-  | { readonly name: "secret"; readonly key: KeyRecord; readonly secret: string };
+const KeyDialog = later(async () => (await import("./key-dialog.tsx")).KeyDialog);
 
 export function Keys() {
   const { account_id: account, may } = useAccount();
   const search = useSearch({ strict: false });
   const kind: Kind = search.kind === "management" ? "management" : "normal";
   const navigate = useNavigate();
-  const [dialog, setDialog] = useState<Dialog>();
-  const close = () => setDialog(undefined);
-  const showSecret = (minted: AnswerOf<"createKey">) => setDialog({ name: "secret", ...minted });
+  const [dialog, setDialog] = useState<OpenedDialog>();
   const mayChange = may(kind === "management" ? "admin" : "developer");
   return (
     <Stack>
@@ -37,7 +31,7 @@ export function Keys() {
         <Title order={1} size="h2">
           API keys
         </Title>
-        {mayChange && <Button onClick={() => setDialog({ name: "new" })}>New key</Button>}
+        {mayChange && <Button onClick={() => setDialog({ name: "new", kind })}>New key</Button>}
       </Group>
       <Tabs
         value={kind}
@@ -72,12 +66,9 @@ export function Keys() {
       >
         {(keys) => <KeyTable keys={keys} mayChange={mayChange} open={setDialog} />}
       </PagedRows>
-      {dialog?.name === "new" && <NewKey kind={kind} close={close} onSecret={showSecret} />}
-      {dialog?.name === "edit" && <EditKey apiKey={dialog.key} close={close} />}
-      {dialog?.name === "rotate" && <RotateKey apiKey={dialog.key} close={close} onSecret={showSecret} />}
-      {dialog?.name === "forget" && <DeleteSavedTexts apiKey={dialog.key} close={close} />}
-      {dialog?.name === "delete" && <DeleteKey apiKey={dialog.key} close={close} />}
-      {dialog?.name === "secret" && <SecretDialog apiKey={dialog.key} secret={dialog.secret} close={close} />}
+      {dialog !== undefined && (
+        <KeyDialog dialog={dialog} open={setDialog} close={() => setDialog(undefined)} />
+      )}
     </Stack>
   );
 }
@@ -85,7 +76,7 @@ export function Keys() {
 interface TableProps {
   readonly keys: readonly KeyRecord[];
   readonly mayChange: boolean;
-  readonly open: (dialog: Dialog) => void;
+  readonly open: (dialog: OpenedDialog) => void;
 }
 
 function KeyTable({ keys, mayChange, open }: TableProps) {
