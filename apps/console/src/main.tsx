@@ -1,11 +1,11 @@
 // The application: look, data and pages.
 import { MantineProvider } from "@mantine/core";
-import { Notifications } from "@mantine/notifications";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode, startTransition } from "react";
 import { createRoot } from "react-dom/client";
 import { createAppRouter } from "./app-router.tsx";
+import { Notices } from "./parts/notices/notices.tsx";
 import { createQueries } from "./queries.ts";
 import { readableColors, theme } from "./theme.ts";
 
@@ -30,7 +30,7 @@ startTransition(() =>
         getStyleNonce={() => styleNonce}
       >
         <QueryClientProvider client={queries}>
-          <Notifications />
+          <Notices />
           <RouterProvider router={router} />
         </QueryClientProvider>
       </MantineProvider>
