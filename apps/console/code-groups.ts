@@ -31,8 +31,8 @@ const SHARED_PARTS = [
 ] as const;
 
 export const CODE_GROUPS = [
-  // Boot needs this part of the builder before all others.
-  { name: "preload", test: /preload-helper/, priority: 100 },
+  // Boot needs these parts before all others.
+  { name: "preload", test: /preload-helper|\/src\/api\/early-answers\.ts$/, priority: 100 },
   {
     name: APPLICATION,
     // Each page changes something, and the sign-in page and fields share some small parts with Home.

@@ -29,6 +29,8 @@ const FONTS = [
   },
 ] as const;
 const FIRST_FONT = "inter";
+/** Behind the waiting page, which has rules of its own, the style sheet does not delay its painting. */
+const STYLES = /<link rel="stylesheet"[^>]*>/;
 
 export function firstLoad(): Plugin {
   return {
@@ -47,15 +49,24 @@ export function firstLoad(): Plugin {
     },
     transformIndexHtml: {
       order: "post",
-      handler: (_html, { bundle }) => [
-        fontRules(bundle),
-        ...(bundle === undefined
-          ? []
-          : [
-              link({ rel: "preload", as: "font", type: "font/woff2", href: fontAddress(FIRST_FONT, bundle) }),
-              ...applicationFiles(bundle).map((file) => link({ rel: "modulepreload", href: `/${file}` })),
-            ]),
-      ],
+      handler: (html, { bundle }) => ({
+        html: html.replace(STYLES, "").replace("</body>", `${STYLES.exec(html)?.[0] ?? ""}</body>`),
+        tags: [
+          fontRules(bundle),
+          ...(bundle === undefined
+            ? []
+            : [
+                link({
+                  ...{ rel: "preload", as: "font", type: "font/woff2" },
+                  href: fontAddress(FIRST_FONT, bundle),
+                }),
+                // Fonts and styles come first: they are small, and the waiting page needs them.
+                ...applicationFiles(bundle).map((file) =>
+                  link({ rel: "modulepreload", href: `/${file}`, fetchpriority: "low" }),
+                ),
+              ]),
+        ],
+      }),
     },
   };
 }

@@ -1,6 +1,7 @@
-// Boot loads the application: the styles of the first pages, the chosen colours, and the code of the wanted page beside the code of
-// all pages. The page shows the waiting page of index.html until then.
+// Boot loads the application: the styles of the first pages, the chosen colours, the code of the wanted page beside the code of all
+// pages, and the first answers of the server. The page shows the waiting page of index.html until then.
 import "./first-styles.ts";
+import { askEarly, homeUrl, SESSION_URL } from "./api/early-answers.ts";
 
 /** Name under which Mantine stores the choice of a person. */
 const scheme = localStorage.getItem("mantine-color-scheme-value");
@@ -8,6 +9,8 @@ if (scheme === "light" || scheme === "dark") document.documentElement.dataset["m
 
 const { pathname } = window.location;
 const [, account] = /^\/accounts\/([^/]+)/.exec(pathname) ?? [];
+askEarly(SESSION_URL);
+if (account !== undefined) askEarly(homeUrl(account));
 void import("./main.tsx");
 if (account !== undefined) void import("./layout/account-frame.tsx");
 if (/^\/accounts\/[^/]+\/?$/.test(pathname)) void import("./pages/account/home/home.tsx");
