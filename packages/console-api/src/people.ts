@@ -28,7 +28,7 @@ export const sessionState = z.object({
   invitations: z
     .array(waitingInvitation)
     .describe(
-      "live invitations to the address of the person, oldest first, at most 20: each answered one makes place for the next",
+      "live invitations to the address of the person, oldest first, at most 20; an answered one is replaced by the next",
     ),
   sign_up: z.enum(["open", "closed"]).describe("closed: people are invited, or added by the operator"),
   sends_mail: z

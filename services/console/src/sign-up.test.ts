@@ -157,7 +157,7 @@ describe.each(["open", "closed"])("sign-up %s", (setting) => {
     expect(entry).toMatchObject({ actor: email, action: "member.joined" });
   });
 
-  test("an invitation ends when its person declines it, by nobody else, and makes place for the next", async () => {
+  test("an invitation ends when its person declines it, by nobody else, and the next one follows", async () => {
     const email = "often-invited@example.com";
     const person = await served.signedIn(email);
     await served.pool.query(
