@@ -27,7 +27,7 @@ const SHARED_PARTS = [
   ["menus", /\/components\/Menu\//],
   ["tips", /\/components\/Tooltip\//],
   ["markdown", /\/src\/parts\/markdown\.tsx$/],
-  ["filters", /\/src\/parts\/lists\/(?:filter-chips|time-filter)\.tsx$/],
+  ["filters", /\/src\/parts\/filters\/(?:filter-chips|time-filter)\.tsx$/],
 ] as const;
 
 export const CODE_GROUPS = [

@@ -1,5 +1,5 @@
 // The account frame surrounds every page of an account: the menu, the account, its balance, the signed-in person.
-import { Anchor, Button, Group, Text } from "@mantine/core";
+import { Anchor, Button, Group, Text, UnstyledButton } from "@mantine/core";
 import { IconBook, IconPlus, IconSelector, IconShield } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useMatchRoute } from "@tanstack/react-router";
@@ -8,9 +8,9 @@ import { call } from "../api/console-client.ts";
 import { wholeCentsText } from "../parts/figures/figure-text.ts";
 import { Balance as BalanceFigure } from "../parts/figures/figures.tsx";
 import { PageWaiting } from "../parts/lists/page-states.tsx";
+import { LaterMenu } from "../parts/menus/later-menu.tsx";
 import { useAccount, useSession } from "../session.ts";
 import { type AccountPage, GROUPS, HOME } from "./head/account-pages.ts";
-import { HeadMenu } from "./head/head-menu.tsx";
 import { PersonMenu } from "./head/person-menu.tsx";
 import { SearchButton } from "./head/search-button.tsx";
 import { MenuGroup, MenuLink } from "./menu-links.tsx";
@@ -114,23 +114,24 @@ const AccountMenu = lazy(async () => ({ default: (await loadMenus()).AccountMenu
 function AccountSwitch() {
   const { account_name } = useAccount();
   return (
-    <HeadMenu
-      className="account-switch"
+    <LaterMenu
       load={loadMenus}
-      name={
-        <Group gap={8} wrap="nowrap">
-          <span className="account-sign" aria-hidden="true">
-            {account_name.slice(0, 1).toUpperCase()}
-          </span>
-          <Text span fw={500} truncate maw={{ base: 70, xs: 180 }}>
-            {account_name}
-          </Text>
-          <IconSelector size={15} aria-hidden="true" />
-        </Group>
+      button={
+        <UnstyledButton className="account-switch">
+          <Group gap={8} wrap="nowrap">
+            <span className="account-sign" aria-hidden="true">
+              {account_name.slice(0, 1).toUpperCase()}
+            </span>
+            <Text span fw={500} truncate maw={{ base: 70, xs: 180 }}>
+              {account_name}
+            </Text>
+            <IconSelector size={15} aria-hidden="true" />
+          </Group>
+        </UnstyledButton>
       }
     >
       {(button) => <AccountMenu button={button} />}
-    </HeadMenu>
+    </LaterMenu>
   );
 }
 

@@ -1,8 +1,8 @@
 // The keys page lists an account's keys with their limits, their spend, and their actions.
 import type { BudgetRecord, KeyRecord } from "@gr/console-api";
-import { Badge, Button, Group, Menu, Stack, Switch, Table, Tabs, Text, Title } from "@mantine/core";
+import { Badge, Button, Group, Stack, Switch, Table, Tabs, Text, Title } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useState } from "react";
+import { lazy, useState } from "react";
 import { call } from "../../api/console-client.ts";
 import { countText, fromNow, moneyText } from "../../parts/figures/figure-text.ts";
 import { Money, Time } from "../../parts/figures/figures.tsx";
@@ -12,6 +12,7 @@ import { later } from "../../parts/later.tsx";
 import { Empty } from "../../parts/lists/page-states.tsx";
 import { PagedRows } from "../../parts/lists/paged-rows.tsx";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
+import { LaterMenu } from "../../parts/menus/later-menu.tsx";
 import { useAccount } from "../../session.ts";
 import type { OpenedDialog } from "./key-dialog.tsx";
 
@@ -215,24 +216,18 @@ function OnSwitch({ of: key, mayChange }: { of: KeyRecord; mayChange: boolean })
   );
 }
 
+const loadMenu = () => import("./key-menu.tsx");
+const KeyMenuItems = lazy(async () => ({ default: (await loadMenu()).KeyMenu }));
+
 function KeyMenu({ of: key, open }: { of: KeyRecord; open: TableProps["open"] }) {
+  const button = (
+    <Button variant="default" size="compact-sm" aria-label={`Actions for ${key.name}`}>
+      ⋯
+    </Button>
+  );
   return (
-    <Menu position="bottom-end">
-      <Menu.Target>
-        <Button variant="default" size="compact-sm" aria-label={`Actions for ${key.name}`}>
-          ⋯
-        </Button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Item onClick={() => open({ name: "edit", key })}>Edit</Menu.Item>
-        <Menu.Item onClick={() => open({ name: "rotate", key })}>Rotate</Menu.Item>
-        {key.kind === "normal" && (
-          <Menu.Item onClick={() => open({ name: "forget", key })}>Delete saved prompts</Menu.Item>
-        )}
-        <Menu.Item color="red" onClick={() => open({ name: "delete", key })}>
-          Delete
-        </Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+    <LaterMenu button={button} load={loadMenu}>
+      {(target) => <KeyMenuItems of={key} open={open} button={target} />}
+    </LaterMenu>
   );
 }

@@ -4,8 +4,8 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconCode, IconColumns2, IconMessage, IconMovie, IconPencil, IconPhoto } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import type { ApiRequest } from "../../api/public-api.ts";
+import { useFilter } from "../../parts/filters/use-filter.ts";
 import { later, useHasBeen } from "../../parts/later.tsx";
-import { useFilter } from "../../parts/lists/use-filter.ts";
 import type { TabName } from "./drafts.ts";
 
 const CodeDrawer = later(async () => (await import("./code-drawer.tsx")).CodeDrawer);

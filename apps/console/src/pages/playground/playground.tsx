@@ -7,9 +7,9 @@ import { useEffect } from "react";
 import type { ModelRecord } from "../../api/public-api.ts";
 import { changeKept, type KeptPlace } from "../../kept-state.ts";
 import { modelsQuery } from "../../models-query.ts";
+import { useFilter } from "../../parts/filters/use-filter.ts";
 import { later } from "../../parts/later.tsx";
 import { Empty, Failure, NotAllowed } from "../../parts/lists/page-states.tsx";
-import { useFilter } from "../../parts/lists/use-filter.ts";
 import { useAccount } from "../../session.ts";
 import {
   MEDIA_TABS,

@@ -4,9 +4,9 @@ import { useQueryClient } from "@tanstack/react-query";
 import type { ModelRecord } from "../../../api/public-api.ts";
 import { useKept } from "../../../kept-state.ts";
 import { countText } from "../../../parts/figures/figure-text.ts";
+import { useFilter } from "../../../parts/filters/use-filter.ts";
 import { later } from "../../../parts/later.tsx";
 import { Empty } from "../../../parts/lists/page-states.tsx";
-import { useFilter } from "../../../parts/lists/use-filter.ts";
 import { useAccount } from "../../../session.ts";
 import {
   type MediaTabName,

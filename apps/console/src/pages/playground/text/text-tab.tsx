@@ -6,9 +6,9 @@ import { useState } from "react";
 import type { ModelRecord } from "../../../api/public-api.ts";
 import { useKept } from "../../../kept-state.ts";
 import { countText, requestMoneyText, sumUsd } from "../../../parts/figures/figure-text.ts";
+import { useFilter } from "../../../parts/filters/use-filter.ts";
 import { later } from "../../../parts/later.tsx";
 import { Empty, RowsWaiting } from "../../../parts/lists/page-states.tsx";
-import { useFilter } from "../../../parts/lists/use-filter.ts";
 import { useAccount } from "../../../session.ts";
 import {
   EMPTY_TEXT,
