@@ -19,7 +19,7 @@ const SHARED_PARTS = [
   ["tabs", /\/components\/Tabs\//],
   ["switches", /\/components\/Switch\//],
   ["checks", /\/components\/Checkbox\//],
-  ["dialogs", /\/components\/(?:Modal|ModalBase)\/|\/src\/parts\/forms\/ask-first\.tsx$/],
+  ["dialogs", /\/components\/(?:Modal|ModalBase)\/|\/src\/parts\/dialogs\/ask-first\.tsx$/],
   ["drawers", /\/components\/Drawer\//],
   ["popovers", /\/@floating-ui\/|\/components\/Popover\//],
   ["choices", /\/components\/Select\//],

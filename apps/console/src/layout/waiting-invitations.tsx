@@ -12,7 +12,7 @@ import { later } from "../parts/later.tsx";
 import { SESSION_KEY } from "../queries.ts";
 import { useSession } from "../session.ts";
 
-const Confirm = later(async () => (await import("../parts/forms/confirm.tsx")).Confirm);
+const Confirm = later(async () => (await import("../parts/dialogs/confirm.tsx")).Confirm);
 
 const FEW = 3;
 /** Ids of hidden invitations. */

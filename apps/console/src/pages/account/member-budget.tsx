@@ -1,21 +1,13 @@
 // The budget of a member: the limit that all keys of the member share, with the spent part, and the dialog that sets it.
-import type { AnswerOf, BudgetRecord } from "@gr/console-api";
 import { Badge, Button, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { fromNow, moneyText } from "../../parts/figures/figure-text.ts";
 import { LimitBar } from "../../parts/figures/limit-bar.tsx";
 import { later } from "../../parts/later.tsx";
 import { useAccount } from "../../session.ts";
+import type { MemberBudgetProps } from "./set-budget.tsx";
 
 const SetBudget = later(async () => (await import("./set-budget.tsx")).SetBudget);
-
-type Member = AnswerOf<"listMembers">["data"][number];
-
-export interface MemberBudgetProps {
-  readonly member: Member;
-  /** undefined = the member has none */
-  readonly budget: BudgetRecord | undefined;
-}
 
 export function MemberBudget({ member, budget }: MemberBudgetProps) {
   const { may } = useAccount();

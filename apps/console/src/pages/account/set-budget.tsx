@@ -1,5 +1,5 @@
 // The dialog that sets the budget of a member.
-import { memberBudgetBody } from "@gr/console-api";
+import { type AnswerOf, type BudgetRecord, memberBudgetBody } from "@gr/console-api";
 import { Button, Modal, Stack, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { call } from "../../api/console-client.ts";
@@ -9,7 +9,14 @@ import { showAtField } from "../../parts/forms/field-errors.ts";
 import { byRules } from "../../parts/forms/form-rules.ts";
 import { LimitFields, type LimitValues, limitOf } from "../../parts/forms/limit-fields.tsx";
 import { useAccount } from "../../session.ts";
-import type { MemberBudgetProps } from "./member-budget.tsx";
+
+type Member = AnswerOf<"listMembers">["data"][number];
+
+export interface MemberBudgetProps {
+  readonly member: Member;
+  /** undefined = the member has none */
+  readonly budget: BudgetRecord | undefined;
+}
 
 export function SetBudget({ member, budget, close }: MemberBudgetProps & { close: () => void }) {
   const { account_id: account } = useAccount();

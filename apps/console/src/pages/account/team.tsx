@@ -21,7 +21,7 @@ type Members = AnswerOf<"listMembers">;
 type Member = Members["data"][number];
 const NOBODY: Invited = { email: "", role: "developer" };
 
-const Confirm = later(async () => (await import("../../parts/forms/confirm.tsx")).Confirm);
+const Confirm = later(async () => (await import("../../parts/dialogs/confirm.tsx")).Confirm);
 const Invite = later(async () => (await import("./invite.tsx")).Invite);
 const AccountSettings = later(async () => (await import("./account-settings.tsx")).AccountSettings);
 const RenameAccount = later(async () => (await import("./rename-account.tsx")).RenameAccount);

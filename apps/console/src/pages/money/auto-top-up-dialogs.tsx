@@ -4,9 +4,9 @@ import { Alert, Button, Group, Modal, Stack, Text, TextInput } from "@mantine/co
 import { useForm } from "@mantine/form";
 import { useQueryClient } from "@tanstack/react-query";
 import { call } from "../../api/console-client.ts";
+import { Confirm } from "../../parts/dialogs/confirm.tsx";
 import { moneyText, shortDecimal } from "../../parts/figures/figure-text.ts";
 import { useAct } from "../../parts/forms/act.ts";
-import { Confirm } from "../../parts/forms/confirm.tsx";
 import { showAtField } from "../../parts/forms/field-errors.ts";
 import { byRules } from "../../parts/forms/form-rules.ts";
 import { useAccount } from "../../session.ts";

@@ -1,16 +1,21 @@
 // The code drawer shows the requests of a form as code.
 import { Drawer, Select, Stack, Text } from "@mantine/core";
 import { useState } from "react";
+import type { ApiRequest } from "../../api/public-api.ts";
 import { Samples } from "../../parts/forms/samples.tsx";
-import type { PlaygroundHeadProps } from "./playground-head.tsx";
 
-type Requests = Pick<PlaygroundHeadProps, "requests">;
+/** Requests as the form would send them, by the name of their model. */
+export type NamedRequests = readonly { readonly name: string; readonly request: ApiRequest }[];
 
 export function CodeDrawer({
   requests,
   isOpen,
   close,
-}: Requests & { readonly isOpen: boolean; readonly close: () => void }) {
+}: {
+  readonly requests: NamedRequests;
+  readonly isOpen: boolean;
+  readonly close: () => void;
+}) {
   return (
     <Drawer opened={isOpen} onClose={close} position="right" size={600} title="This request as code">
       <RequestCode requests={requests} />
@@ -18,7 +23,7 @@ export function CodeDrawer({
   );
 }
 
-function RequestCode({ requests }: Requests) {
+function RequestCode({ requests }: { requests: NamedRequests }) {
   const [index, setIndex] = useState(0);
   const chosen = requests[index] ?? requests[0];
   if (chosen === undefined) return <Text c="dimmed">Choose a model first.</Text>;

@@ -3,9 +3,9 @@ import { Button, Group, SegmentedControl, Title } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconCode, IconColumns2, IconMessage, IconMovie, IconPencil, IconPhoto } from "@tabler/icons-react";
 import type { ReactNode } from "react";
-import type { ApiRequest } from "../../api/public-api.ts";
 import { useFilter } from "../../parts/filters/use-filter.ts";
 import { later, useHasBeen } from "../../parts/later.tsx";
+import type { NamedRequests } from "./code-drawer.tsx";
 import type { TabName } from "./drafts.ts";
 
 const CodeDrawer = later(async () => (await import("./code-drawer.tsx")).CodeDrawer);
@@ -20,8 +20,7 @@ const TABS = [
 
 export interface PlaygroundHeadProps {
   readonly tab: TabName;
-  /** Requests as the form would send them, by the name of their model. */
-  readonly requests: readonly { readonly name: string; readonly request: ApiRequest }[];
+  readonly requests: NamedRequests;
   /** Further buttons. */
   readonly children?: ReactNode;
 }
