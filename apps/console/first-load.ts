@@ -29,8 +29,9 @@ const FONTS = [
   },
 ] as const;
 const FIRST_FONT = "inter";
-/** Behind the waiting page, which has rules of its own, the style sheet does not delay its painting. */
+/** Behind the waiting page, which has rules of its own, the style sheet does not delay its painting. The theme comes after it. */
 const STYLES = /<link rel="stylesheet"[^>]*>/;
+const ROOT = '<div id="root">';
 
 export function firstLoad(): Plugin {
   return {
@@ -50,7 +51,7 @@ export function firstLoad(): Plugin {
     transformIndexHtml: {
       order: "post",
       handler: (html, { bundle }) => ({
-        html: html.replace(STYLES, "").replace("</body>", `${STYLES.exec(html)?.[0] ?? ""}</body>`),
+        html: html.replace(STYLES, "").replace(ROOT, `${STYLES.exec(html)?.[0] ?? ""}${ROOT}`),
         tags: [
           fontRules(bundle),
           ...(bundle === undefined
