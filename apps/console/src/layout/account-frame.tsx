@@ -1,5 +1,5 @@
 // The account frame surrounds every page of an account: the menu, the account, its balance, the signed-in person.
-import { Anchor, Button, Group, Text, UnstyledButton } from "@mantine/core";
+import { Anchor, Badge, Button, Group, Text, UnstyledButton } from "@mantine/core";
 import { IconBook, IconPlus, IconSelector, IconShield } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useMatchRoute } from "@tanstack/react-router";
@@ -48,7 +48,6 @@ function Shell({ children }: { children: ReactNode }) {
   const { account_id: account, account_name, may } = opened;
   const { is_operator } = useSession();
   const matches = useMatchRoute();
-  const alerts = useHome(account).data?.open_alerts.length ?? 0;
   const menu = (close: () => void) => {
     const link = (page: AccountPage) =>
       (!("role" in page) || may(page.role)) && (
@@ -56,7 +55,7 @@ function Shell({ children }: { children: ReactNode }) {
           key={page.to}
           label={page.label}
           icon={page.icon}
-          count={page.label === "Alerts" ? alerts : 0}
+          {...(page.label === "Alerts" && { sign: <AlertCount account={account} /> })}
           renderRoot={(props) => (
             <Link to={page.to} params={{ account }} activeOptions={{ exact: "exact" in page }} {...props} />
           )}
@@ -141,6 +140,17 @@ function useHome(account: string) {
     queryFn: ({ signal }) => call("readHome", { path: { account }, signal }),
     refetchInterval: BALANCE_MS,
   });
+}
+
+/** Number of open alerts. A part of its own: the menu is not drawn again for it. */
+function AlertCount({ account }: { account: string }) {
+  const count = useHome(account).data?.open_alerts.length ?? 0;
+  if (count === 0) return null;
+  return (
+    <Badge color="yellow" size="sm" radius="xl" aria-label={`${count} open`}>
+      {count}
+    </Badge>
+  );
 }
 
 /** Balance of the account, and the way to more. */
