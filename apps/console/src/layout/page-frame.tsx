@@ -2,7 +2,7 @@
 import { AppShell, Burger, Container, Group, Text } from "@mantine/core";
 import { useDisclosure, useDocumentTitle, useMediaQuery } from "@mantine/hooks";
 import { useMatches } from "@tanstack/react-router";
-import { type ReactNode, Suspense } from "react";
+import { type ReactNode, Suspense, useDeferredValue } from "react";
 import { useHasBeen } from "../parts/later.tsx";
 import { PageWaiting } from "../parts/lists/page-states.tsx";
 import { Brand } from "./brand.tsx";
@@ -32,7 +32,13 @@ declare module "@tanstack/react-router" {
   }
 }
 
-export function PageFrame({ menu, area, place, head, person, children }: PageFrameProps) {
+export function PageFrame(props: PageFrameProps) {
+  // The first drawing has pauses for input and painting. The page shows its waiting page until then.
+  const isDrawn = useDeferredValue(true, document.querySelector("#root:not(:has(> :not(style)))") === null);
+  return isDrawn && <Frame {...props} />;
+}
+
+function Frame({ menu, area, place, head, person, children }: PageFrameProps) {
   const [isOpen, { toggle, close }] = useDisclosure(false);
   const isPhone = useMediaQuery(PHONE, false, { getInitialValueInEffect: false });
   // On a phone the menu is drawn when somebody opens it.
