@@ -1,5 +1,6 @@
 // Statements of the tests of a distributed ledger: lost workers, and shards that move. On one PostgreSQL there is nothing to lose or move.
 import type { Pool } from "@gr/runtime";
+import { until } from "@gr/testing";
 import type { Random } from "@gr/testing/random";
 import { shardsOf } from "../../shards/shard-store.ts";
 
@@ -9,6 +10,9 @@ const PIDS = `SELECT nodeport AS port, result::int AS pid FROM run_command_on_wo
   WHERE success ORDER BY nodeport`;
 const PLACES = `SELECT shardid::int AS shard, nodename AS host, nodeport AS port FROM citus_shards
   WHERE table_name = 'step'::regclass ORDER BY shardid`;
+
+const ALL_ANSWER = "SELECT bool_and(success) AS answered FROM run_command_on_workers('SELECT 1')";
+const PATIENCE_MS = 120_000;
 
 interface Address {
   readonly host: string;
@@ -27,6 +31,7 @@ export async function killWorker(pool: Pool, random: Random): Promise<boolean> {
 /** Moves a shard, with the rows of all tables in it, to another worker. @returns whether it has moved */
 export async function moveShard(pool: Pool, which: number): Promise<boolean> {
   if (!(await shardsOf(pool)).isDistributed) return false;
+  await untilWorkersAnswer(pool);
   const { rows: places } = await pool.query<Address & { shard: number }>(PLACES);
   const { rows: workers } = await pool.query<Address>(WORKERS);
   const place = places[which % places.length];
@@ -40,12 +45,10 @@ export async function moveShard(pool: Pool, which: number): Promise<boolean> {
 
 /** Moves shards until all workers have as many. */
 export async function rebalance(pool: Pool): Promise<void> {
-  if ((await shardsOf(pool)).isDistributed)
-    await patiently(
-      pool,
-      "SELECT rebalance_table_shards('step'::regclass, shard_transfer_mode => 'force_logical')",
-      [],
-    );
+  if (!(await shardsOf(pool)).isDistributed) return;
+  await untilWorkersAnswer(pool);
+  const text = "SELECT rebalance_table_shards('step'::regclass, shard_transfer_mode => 'force_logical')";
+  await patiently(pool, text, []);
 }
 
 /** Transactions of which a worker waits for the second phase, and prepared ones of the coordinator's records. */
@@ -55,6 +58,13 @@ export async function secondPhases(pool: Pool): Promise<number> {
     "SELECT count(*)::int AS count FROM pg_dist_transaction",
   );
   return rows[0]?.count ?? -1;
+}
+
+/** Citus moves no shard, and tells no size of one, while a killed worker is starting. */
+async function untilWorkersAnswer(pool: Pool): Promise<void> {
+  await until(async () => (await pool.query<{ answered: boolean }>(ALL_ANSWER)).rows[0]?.answered === true, {
+    timeoutMs: PATIENCE_MS,
+  });
 }
 
 async function patiently(pool: Pool, text: string, values: unknown[]): Promise<void> {
