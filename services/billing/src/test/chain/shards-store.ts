@@ -11,8 +11,7 @@ const PIDS = `SELECT nodeport AS port, result::int AS pid FROM run_command_on_wo
 const PLACES = `SELECT shardid::int AS shard, nodename AS host, nodeport AS port FROM citus_shards
   WHERE table_name = 'step'::regclass ORDER BY shardid`;
 
-const ALL_ANSWER = "SELECT bool_and(success) AS answered FROM run_command_on_workers('SELECT 1')";
-const PATIENCE_MS = 120_000;
+const PATIENCE = { timeoutMs: 120_000, pauseMs: 500 };
 
 interface Address {
   readonly host: string;
@@ -31,24 +30,23 @@ export async function killWorker(pool: Pool, random: Random): Promise<boolean> {
 /** Moves a shard, with the rows of all tables in it, to another worker. @returns whether it has moved */
 export async function moveShard(pool: Pool, which: number): Promise<boolean> {
   if (!(await shardsOf(pool)).isDistributed) return false;
-  await untilWorkersAnswer(pool);
-  const { rows: places } = await pool.query<Address & { shard: number }>(PLACES);
-  const { rows: workers } = await pool.query<Address>(WORKERS);
-  const place = places[which % places.length];
-  const target = workers.find(({ port }) => port !== place?.port);
-  if (place === undefined || target === undefined) throw new Error("A shard has no other worker.");
-  const { shard, host, port } = place;
-  const values = [shard, host, port, target.host, target.port];
-  await patiently(pool, "SELECT citus_move_shard_placement($1, $2, $3, $4, $5, 'force_logical')", values);
+  await untilDone(async () => {
+    const { rows: places } = await pool.query<Address & { shard: number }>(PLACES);
+    const { rows: workers } = await pool.query<Address>(WORKERS);
+    const place = places[which % places.length];
+    const target = workers.find(({ port }) => port !== place?.port);
+    if (place === undefined || target === undefined) throw new Error("A shard has no other worker.");
+    const { shard, host, port } = place;
+    const values = [shard, host, port, target.host, target.port];
+    await patiently(pool, "SELECT citus_move_shard_placement($1, $2, $3, $4, $5, 'force_logical')", values);
+  });
   return true;
 }
 
 /** Moves shards until all workers have as many. */
 export async function rebalance(pool: Pool): Promise<void> {
-  if (!(await shardsOf(pool)).isDistributed) return;
-  await untilWorkersAnswer(pool);
   const text = "SELECT rebalance_table_shards('step'::regclass, shard_transfer_mode => 'force_logical')";
-  await patiently(pool, text, []);
+  if ((await shardsOf(pool)).isDistributed) await untilDone(() => patiently(pool, text, []));
 }
 
 /** Transactions of which a worker waits for the second phase, and prepared ones of the coordinator's records. */
@@ -60,11 +58,12 @@ export async function secondPhases(pool: Pool): Promise<number> {
   return rows[0]?.count ?? -1;
 }
 
-/** Citus moves no shard, and tells no size of one, while a killed worker is starting. */
-async function untilWorkersAnswer(pool: Pool): Promise<void> {
-  await until(async () => (await pool.query<{ answered: boolean }>(ALL_ANSWER)).rows[0]?.answered === true, {
-    timeoutMs: PATIENCE_MS,
-  });
+/** Citus moves no shard while a killed worker starts, nor over a connection of the killed one. */
+async function untilDone(work: () => Promise<void>): Promise<void> {
+  await until(async () => {
+    await work();
+    return true;
+  }, PATIENCE);
 }
 
 async function patiently(pool: Pool, text: string, values: unknown[]): Promise<void> {
