@@ -9,6 +9,8 @@ import { buildConsole } from "./build.ts";
 const FIRST_LOAD_MOST = 250_000;
 const MANTINE = dirname(createRequire(import.meta.url).resolve("@mantine/core/styles.css"));
 
+/** Sources of all pages, beside the group of the application. */
+const FIRST_SOURCES = ["index.html", "src/first-styles.ts"];
 /** A page without the styles of all others, as Home. */
 const SIGN_IN = "src/pages/sign-in/sign-in.tsx";
 /** Pages without the frame of an account. */
@@ -71,7 +73,7 @@ describe("the build of the web application", () => {
   async function bytesOf(...keys: readonly string[]): Promise<number> {
     const fonts = files.filter((name) => name.endsWith(".woff2"));
     expect(fonts).toHaveLength(2);
-    const names = [...filesOf(["index.html", keyOf("all-pages"), ...keys]), ...fonts];
+    const names = [...filesOf([...FIRST_SOURCES, keyOf("all-pages"), ...keys]), ...fonts];
     const sizes = await Promise.all(names.map(sizeOf));
     return sizes.reduce((sum, size) => sum + size, 0);
   }
@@ -101,9 +103,11 @@ describe("the build of the web application", () => {
   test("names the files of all pages in its start page, which has a description", async () => {
     const index = await readFile(join(folder, "index.html"), "utf8");
     const named = new Set([...index.matchAll(/assets\/([\w-]+\.(?:js|css))/g)].map(([, name = ""]) => name));
-    const needed = [...filesOf(["index.html", keyOf("all-pages")])];
+    const needed = [...filesOf([...FIRST_SOURCES, keyOf("all-pages")])];
     expect(needed.length).toBeGreaterThan(2);
     expect(needed.filter((name) => !named.has(name))).toEqual([]);
+    // Boot adds the first styles to the head, and those of other pages and of the theme come after them.
+    expect(index).not.toContain('rel="stylesheet"');
     expect(index).toMatch(/<meta name="description" content="[^"]{20,}"/);
   });
 

@@ -29,9 +29,8 @@ const FONTS = [
   },
 ] as const;
 const FIRST_FONT = "inter";
-/** Behind the waiting page, which has rules of its own, the style sheet does not delay its painting. The theme comes after it. */
-const STYLES = /<link rel="stylesheet"[^>]*>/;
-const ROOT = '<div id="root">';
+/** Boot adds these styles, so they do not delay the painting of the waiting page, which has rules of its own. */
+const FIRST_STYLES = "first-styles";
 
 export function firstLoad(): Plugin {
   return {
@@ -50,24 +49,19 @@ export function firstLoad(): Plugin {
     },
     transformIndexHtml: {
       order: "post",
-      handler: (html, { bundle }) => ({
-        html: html.replace(STYLES, "").replace(ROOT, `${STYLES.exec(html)?.[0] ?? ""}${ROOT}`),
-        tags: [
-          fontRules(bundle),
-          ...(bundle === undefined
-            ? []
-            : [
-                link({
-                  ...{ rel: "preload", as: "font", type: "font/woff2" },
-                  href: fontAddress(FIRST_FONT, bundle),
-                }),
-                // Fonts and styles come first: they are small, and the waiting page needs them.
-                ...applicationFiles(bundle).map((file) =>
-                  link({ rel: "modulepreload", href: `/${file}`, fetchpriority: "low" }),
-                ),
-              ]),
-        ],
-      }),
+      handler: (_html, { bundle }) => [
+        fontRules(bundle),
+        ...(bundle === undefined
+          ? []
+          : [
+              link({ rel: "preload", as: "font", type: "font/woff2", href: assetOf(FIRST_FONT, bundle) }),
+              link({ rel: "preload", as: "style", href: assetOf(FIRST_STYLES, bundle) }),
+              // Fonts and styles come first: they are small.
+              ...applicationFiles(bundle).map((file) =>
+                link({ rel: "modulepreload", href: `/${file}`, fetchpriority: "low" }),
+              ),
+            ]),
+      ],
     },
   };
 }
@@ -83,7 +77,7 @@ function link(attrs: Record<string, string>): HtmlTagDescriptor {
 /** Rules of the fonts, in the page: browsers find the fonts before the style sheet. */
 function fontRules(bundle: Rolldown.OutputBundle | undefined): HtmlTagDescriptor {
   const rules = FONTS.map(({ name, file, rule }) => {
-    const address = bundle === undefined ? `/@fs${file}` : fontAddress(name, bundle);
+    const address = bundle === undefined ? `/@fs${file}` : assetOf(name, bundle);
     const all = { ...rule, src: `url("${address}") format("woff2")` };
     return `@font-face{${Object.entries(all)
       .map(([property, value]) => `${property}:${value}`)
@@ -92,9 +86,12 @@ function fontRules(bundle: Rolldown.OutputBundle | undefined): HtmlTagDescriptor
   return { tag: "style", children: rules.join(""), injectTo: "head" };
 }
 
-function fontAddress(name: string, bundle: Rolldown.OutputBundle): string {
-  const found = Object.keys(bundle).find((file) => file.startsWith(`assets/${name}-`));
-  if (found === undefined) throw new Error(`The build has no font ${name}.`);
+/** Address of a font or a style sheet. */
+function assetOf(name: string, bundle: Rolldown.OutputBundle): string {
+  const found = Object.keys(bundle).find(
+    (file) => file.startsWith(`assets/${name}-`) && !file.endsWith(".js"),
+  );
+  if (found === undefined) throw new Error(`The build has no file ${name}.`);
   return `/${found}`;
 }
 
