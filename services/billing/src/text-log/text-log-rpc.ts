@@ -53,9 +53,9 @@ export function textLogRpc(store: TextLogStore, byDefault: Days, clock: Pick<Clo
       if (read.length > 0) await reaching(store.write(read, byDefault));
       return {};
     },
-    async listTexts(request) {
+    async listTexts(request, { signal }) {
       const filter = await readFilter(store, request);
-      const { entries, hasMore } = pageOf(await reaching(store.list(filter)), filter.limit);
+      const { entries, hasMore } = pageOf(await reaching(store.list(filter, signal)), filter.limit);
       return { texts: entries.map(messageOf), hasMore };
     },
     async sumTexts({ filter, barsFrom, barMs }) {

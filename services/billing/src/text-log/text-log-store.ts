@@ -1,7 +1,7 @@
 // Text-log store owns the SQL of the log of text requests: lines written by the hundred, pages found in an index, deletion of old lines.
 // No client waits for a line and a line is no money, so its commit does not wait for the disk.
 import type { Credits, PicoUsd } from "@gr/money";
-import type { Pool } from "@gr/runtime";
+import { FairGate, type Pool } from "@gr/runtime";
 import { noAccount } from "../accounts/accounts.ts";
 import { addTextActivity, TEXT_SERVICE } from "../activity/roll-up-store.ts";
 import { bucketOf } from "../chain/bucket.ts";
@@ -11,7 +11,9 @@ import { readHolds } from "../reads/hold-reads.ts";
 import { literal, quoted, quotedJson } from "./array-literal.ts";
 import {
   LINE,
-  readTexts,
+  listTexts,
+  mayReadMany,
+  oldestText,
   sumTexts,
   type TextBars,
   type TextFilter,
@@ -71,8 +73,8 @@ export const MOST_DAYS = 36_500;
 export interface TextLogStore {
   /** Those of accounts that keep none are left out. @param byDefault of accounts without a term of their own */
   write(lines: readonly TextLine[], byDefault: Days): Promise<void>;
-  /** Newest first, one more than the limit when there are more. */
-  list(filter: TextFilter): Promise<readonly LoggedText[]>;
+  /** Newest first, one more than the limit when there are more. @param signal ends the read of a caller that has gone */
+  list(filter: TextFilter, signal?: AbortSignal): Promise<readonly LoggedText[]>;
   /** Sums all requests of a list, whatever its page. @param bars undefined: only the oldest is found */
   sum(filter: TextFilter, bars: TextBars | undefined): Promise<TextSums>;
   find(accountId: string, id: string): Promise<LoggedText | undefined>;
@@ -85,6 +87,8 @@ export interface TextLogStore {
 }
 
 const SLICE = 5_000;
+/** Pages that read many lines would fill the pool of connections that reads of credits need. */
+const LONG_READS = { places: 2, perOwner: 1, waitingPerOwner: 16, waiting: 64, name: "pages of the log" };
 /** Milliseconds of a sum, at most. Its call has a deadline of 10 s, and a sum without a caller would use a connection for nothing. */
 const SUM_MS = 9_000;
 /** Milliseconds between the clocks of the processes that begin a request and place its hold, at most: a look-up reads these months. */
@@ -132,15 +136,18 @@ const SET_DAYS = `INSERT INTO text_retention (account_id, days) SELECT account_i
 
 /** @param accounts the holds of requests. @param sumMs longest sum; a value other than 9 s is for tests only */
 export function createTextLogStore(pool: Pool, accounts: AccountReader, sumMs = SUM_MS): TextLogStore {
+  const longReads = new FairGate(LONG_READS);
   return {
     write: async (lines, byDefault) => {
       await pool.query({ name: "write_texts", text: WRITE, values: [byDefault, ...columnsOf(lines)] });
     },
-    list: async (filter) => await readTexts(pool, filter, "DESC"),
+    list: async (filter, signal) => {
+      const read = () => listTexts(pool, filter, { signal });
+      return await (mayReadMany(filter) ? longReads.run({ owner: filter.accountId, signal }, read) : read());
+    },
     sum: async (filter, bars) => {
       if (bars !== undefined) return await sumTexts(pool, filter, bars, sumMs);
-      const [oldest] = await readTexts(pool, { ...filter, limit: 0 }, "ASC");
-      return { oldestAt: oldest?.line?.beganAt, sums: [], latencies: [] };
+      return { oldestAt: await oldestText(pool, filter), sums: [], latencies: [] };
     },
     find: async (accountId, id) => {
       const [hold] = await readHolds(accounts, [{ accountId, holdId: id }]);
