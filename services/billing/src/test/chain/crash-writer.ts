@@ -18,6 +18,10 @@ const CALLERS = 3;
 const RETRY_MS = 20;
 const FOLLOW_MS = 50;
 
+// The test has ended, perhaps before this program began.
+process.once("disconnect", () => process.exit());
+if (!process.connected) process.exit();
+
 const settings = parsed(process.env["CRASH_SETTINGS"] ?? "{}") as CrashSettings;
 const { url, logFile, accounts, startedAt, seed } = settings;
 const random = new Random(seed);
@@ -28,10 +32,6 @@ const connection = new ChainConnection({ pool, clock, freeLimit: 50, log, cacheB
 const events = { committed: () => undefined, triedAgain: () => undefined };
 const writer = new LedgerWriter<ChainOperation, Outcome>(connection, events);
 const memory: CrashMemory = { holds: new Map(), calls: [] };
-let running = true;
-process.once("disconnect", () => {
-  running = false;
-});
 
 const unanswered = existsSync(logFile) ? readLog(readFileSync(logFile, "utf8")).unanswered : [];
 const file = openSync(logFile, "a");
@@ -47,7 +47,7 @@ async function send(call: readonly ChainOperation[]): Promise<void> {
 }
 
 async function sendUntilAnswered(id: string, call: readonly ChainOperation[]): Promise<void> {
-  while (running) {
+  for (;;) {
     try {
       const outcomes = await writer.post(call);
       write(`done ${id} ${JSON.stringify(outcomes.map(({ code }) => code))}`);
@@ -63,7 +63,7 @@ async function sendUntilAnswered(id: string, call: readonly ChainOperation[]): P
 }
 
 async function callAgainAndAgain(mine: readonly CrashAccount[]): Promise<void> {
-  while (running) {
+  for (;;) {
     if (random.chance(0.2)) {
       const { accountId } = random.pick(mine);
       const known = memory.holds.get(accountId) ?? [];
@@ -76,15 +76,12 @@ async function callAgainAndAgain(mine: readonly CrashAccount[]): Promise<void> {
 /** Killed and cut off like the writer. */
 async function followAgainAndAgain(): Promise<void> {
   const { catchUp } = followersOn(pool);
-  while (running) {
+  for (;;) {
     await catchUp().catch((error) => log.debug({ err: error }, "a round of the followers failed"));
     await pause(FOLLOW_MS);
   }
 }
 
-const following = followAgainAndAgain();
+void followAgainAndAgain();
 for (const { id, call } of unanswered) await sendUntilAnswered(id, call);
 await Promise.all(Array.from({ length: CALLERS }, () => callAgainAndAgain(accounts)));
-await following;
-connection.close();
-await pool.end();
