@@ -1,4 +1,4 @@
-// Careful time is the time for deletions and for months that end for good: a process with a fast clock must not do either too early.
+// Careful time is the time of deletions and of closed months. Neither has a way back, so one clock that is fast causes none.
 import type { Pool } from "./postgres.ts";
 
 const TIME = "SELECT least($1::bigint, (extract(epoch FROM now()) * 1000)::bigint) AS now";

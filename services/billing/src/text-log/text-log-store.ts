@@ -49,7 +49,7 @@ export interface TextAttempt {
   readonly tookMs: number;
 }
 
-/** What the hold says, and the line, where there is one. */
+/** Facts of a hold, and its line, if there is one. */
 export interface LoggedText {
   readonly id: string;
   readonly accountId: string;
@@ -71,18 +71,18 @@ export type Days = number;
 export const MOST_DAYS = 36_500;
 
 export interface TextLogStore {
-  /** Those of accounts that keep none are left out. @param byDefault of accounts without a term of their own */
+  /** Lines of accounts without a log are ignored. @param byDefault of accounts without a term of their own */
   write(lines: readonly TextLine[], byDefault: Days): Promise<void>;
-  /** Newest first, one more than the limit when there are more. @param signal ends the read of a caller that has gone */
+  /** Newest first, one more than the limit when there are more. @param signal ends the read with its call */
   list(filter: TextFilter, signal?: AbortSignal): Promise<readonly LoggedText[]>;
-  /** Sums all requests of a list, whatever its page. @param bars undefined: only the oldest is found */
+  /** Sums all requests of a filter. @param bars undefined: only the oldest is found */
   sum(filter: TextFilter, bars: TextBars | undefined): Promise<TextSums>;
   find(accountId: string, id: string): Promise<LoggedText | undefined>;
   /** Deletes lines after the term of their account, or with their month if the account has no term of its own. @param byDefault as for `write` */
   removeOld(byDefault: Days, now: Date, stopping: AbortSignal): Promise<void>;
-  /** Undefined when the account has no term of its own. */
+  /** Undefined if the account has no term of its own. */
   daysOf(accountId: string): Promise<Days | undefined>;
-  /** @param days undefined takes away what it has. @throws ServiceError account_not_found */
+  /** @param days undefined deletes its own term. @throws ServiceError account_not_found */
   setDaysOf(accountId: string, days: Days | undefined): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-// What the log of text requests keeps is found again by its account only, in pages, with what the hold says it cost; a request is
-// found from its hold on, whether its line came or not; what is old goes.
+// Guarantees of the log of text requests. Only the account of a line finds it, in pages, with the cost from its hold. A request without a
+// line is found by its hold. Old lines are deleted.
 import { randomUUID } from "node:crypto";
 import { HoldState, SpendPeriod, TextApi } from "@gr/proto/billing";
 import { isDistributedRun, until } from "@gr/testing";
@@ -81,7 +81,7 @@ describe("a line", () => {
       ...{ chargedCredits: 7n, priceVersion: expect.any(String), placedAt: BigInt(THURSDAY) },
       line: { ...lineOf(mine, id), ...said, userTag: 'Ä "u\\ser",\n{}' },
     });
-    // Whoever writes it again changes nothing.
+    // A repeated write changes nothing.
     await ledger.texts.writeTexts({ lines: [lineOf(mine, id, { model: "other" })] });
     expect((await ledger.texts.findText({ accountId: mine.accountId, requestId: id })).text).toEqual(text);
   });

@@ -1,4 +1,4 @@
-// Errors of billing about the times of the log name the fields that the callers of the log know.
+// Errors of billing about times name the fields of the log.
 import { ServiceError } from "@gr/proto";
 import { expect, test } from "@jest/globals";
 import { type ReadLogDeps, type RequestFilter, readLog, sumLog } from "./read-log.ts";

@@ -18,9 +18,11 @@ const CALLERS = 3;
 const RETRY_MS = 20;
 const FOLLOW_MS = 50;
 
-// The test has ended, perhaps before this program began.
-process.once("disconnect", () => process.exit());
-if (!process.connected) process.exit();
+/** The test may have ended before this program began. */
+let running = process.connected;
+process.once("disconnect", () => {
+  running = false;
+});
 
 const settings = parsed(process.env["CRASH_SETTINGS"] ?? "{}") as CrashSettings;
 const { url, logFile, accounts, startedAt, seed } = settings;
@@ -47,7 +49,7 @@ async function send(call: readonly ChainOperation[]): Promise<void> {
 }
 
 async function sendUntilAnswered(id: string, call: readonly ChainOperation[]): Promise<void> {
-  for (;;) {
+  while (running) {
     try {
       const outcomes = await writer.post(call);
       write(`done ${id} ${JSON.stringify(outcomes.map(({ code }) => code))}`);
@@ -63,7 +65,7 @@ async function sendUntilAnswered(id: string, call: readonly ChainOperation[]): P
 }
 
 async function callAgainAndAgain(mine: readonly CrashAccount[]): Promise<void> {
-  for (;;) {
+  while (running) {
     if (random.chance(0.2)) {
       const { accountId } = random.pick(mine);
       const known = memory.holds.get(accountId) ?? [];
@@ -76,12 +78,15 @@ async function callAgainAndAgain(mine: readonly CrashAccount[]): Promise<void> {
 /** Killed and cut off like the writer. */
 async function followAgainAndAgain(): Promise<void> {
   const { catchUp } = followersOn(pool);
-  for (;;) {
+  while (running) {
     await catchUp().catch((error) => log.debug({ err: error }, "a round of the followers failed"));
     await pause(FOLLOW_MS);
   }
 }
 
-void followAgainAndAgain();
+const following = followAgainAndAgain();
 for (const { id, call } of unanswered) await sendUntilAnswered(id, call);
 await Promise.all(Array.from({ length: CALLERS }, () => callAgainAndAgain(accounts)));
+await following;
+connection.close();
+await pool.end();
