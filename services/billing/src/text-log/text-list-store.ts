@@ -81,8 +81,8 @@ const PROVIDER = "(t.attempts -> -1 ->> 'provider')";
 
 /** Lines that one statement reads after the first page. */
 const SLICE = 1_000;
-/** Lines that a page reads, so that a filter by state with few results ends before the deadline of its call. */
-const MOST_LINES = 200_000;
+/** Lines that a page reads, so that a filter by state with few results ends in half the deadline of its call. */
+const MOST_LINES = 100_000;
 
 interface ReadOptions {
   readonly order?: Order;
