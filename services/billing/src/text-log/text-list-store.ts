@@ -1,7 +1,7 @@
 // Text-list store owns lists and sums of the log of text requests. A list reads lines, and then the holds of these lines.
 // Lines are on one server, and Citus can distribute the steps of holds: a join would send the log of the account to a worker.
 import type { Credits } from "@gr/money";
-import { inTransaction, type Pool, type PoolClient, sqlStateOf } from "@gr/runtime";
+import { inTransaction, type Pool, type PoolClient } from "@gr/runtime";
 import { EARLIER_HOLDS_OF_TEXTS, placedAtOf } from "../before-steps/earlier-hold-store.ts";
 import { bucketOf } from "../chain/bucket.ts";
 import { PLAN_BY_KEY } from "../chain/step-store.ts";
@@ -81,79 +81,34 @@ const PROVIDER = "(t.attempts -> -1 ->> 'provider')";
 
 /** Lines that one statement reads after the first page. */
 const SLICE = 1_000;
-/** Lines that a page reads, so that a filter by state with few results ends in half the deadline of its call. */
-const MOST_LINES = 100_000;
+/** Lines that a page reads, so that a filter by state with few results ends before the deadline of its call. */
+const MOST_LINES = 200_000;
 
-interface ReadOptions {
-  readonly order?: Order;
-  readonly mostLines?: number;
-  /** Ends the read after the present slice. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-interface ReadTexts {
-  /** One more than the limit if there are more. */
-  readonly texts: readonly LoggedText[];
-  /** Begin of the last line of a read that ended for its length. */
-  readonly endedAt: Date | undefined;
-}
-
-/** Reads the first texts of a filter. */
-async function readTexts(
+/** @returns the first texts, one more than the limit if there are more @param order of begins @param mostLines that are read */
+export async function readTexts(
   pool: Pool,
   filter: TextFilter,
-  { order = "DESC", mostLines = MOST_LINES, signal }: ReadOptions = {},
-): Promise<ReadTexts> {
+  order: Order,
+  mostLines = MOST_LINES,
+): Promise<LoggedText[]> {
   return await inTransaction(pool, async (client) => {
     await client.query(PLAN_BY_KEY);
     const found: LoggedText[] = [];
     let { before } = filter;
     let read = 0;
     for (let slice = filter.limit + 1; ; slice = Math.min(4 * slice, SLICE)) {
-      signal?.throwIfAborted();
       const { text, values } = linesQuery({ ...filter, before, limit: slice }, order);
       const { rows: lines } = await client.query<TextLine>(text, values);
       found.push(...(await withHolds(client, filter, lines)));
       const last = lines.at(-1);
-      const texts = found.slice(0, filter.limit + 1);
-      if (texts.length > filter.limit || lines.length < slice || last === undefined)
-        return { texts, endedAt: undefined };
+      if (found.length > filter.limit || lines.length < slice || last === undefined)
+        return found.slice(0, filter.limit + 1);
       read += lines.length;
-      if (read >= mostLines) return { texts, endedAt: last.beganAt };
+      if (read >= mostLines)
+        throw invalid("began_before", `${read} requests have no match; name a time near the wanted ones`);
       before = last;
     }
   });
-}
-
-/**
- * Lists the newest texts of a filter, one more than the limit if there are more.
- * @throws ServiceError invalid_value of began_before: too few of the requests that one call reads match
- */
-export async function listTexts(
-  pool: Pool,
-  filter: TextFilter,
-  options: ReadOptions = {},
-): Promise<readonly LoggedText[]> {
-  const { texts, endedAt } = await readTexts(pool, filter, options);
-  if (endedAt === undefined) return texts;
-  const found = `Of the requests since ${endedAt.toISOString()}, which are as many as one call reads, ${texts.length} match`;
-  throw invalid("began_before", `${found}; ask for no more than these, or for requests before this time`);
-}
-
-/** @returns begin of the oldest text of a filter, or a time before it; undefined without a text */
-export async function oldestText(
-  pool: Pool,
-  filter: TextFilter,
-  mostLines = MOST_LINES,
-): Promise<Date | undefined> {
-  const { texts, endedAt } = await readTexts(pool, { ...filter, limit: 0 }, { order: "ASC", mostLines });
-  return texts[0]?.line?.beganAt ?? endedAt;
-}
-
-/** An index serves one of these filters. With a second one, or a state of ended holds, a page reads lines that it does not show. */
-export function mayReadMany({ spenderId, spenderIds, model, provider, state }: TextFilter): boolean {
-  const filters = [spenderId, model, provider].filter((filter) => filter !== undefined);
-  return filters.length > 1 || spenderIds !== undefined || state === "captured" || state === "released";
 }
 
 /** @returns the lines with a hold in the state of the filter */
@@ -195,9 +150,7 @@ interface Query {
 
 type Order = "ASC" | "DESC";
 
-const QUERY_CANCELED = "57014";
-
-/** @param sumMs milliseconds of the statement, at most @throws ServiceError invalid_value of began_after beyond them */
+/** @param sumMs milliseconds of the statement, at most */
 export async function sumTexts(
   pool: Pool,
   filter: TextFilter,
@@ -208,9 +161,6 @@ export async function sumTexts(
   const { rows } = await inTransaction(pool, async (client) => {
     await client.query(`SET LOCAL statement_timeout = ${sumMs}`);
     return await client.query<SumRow>(text, values);
-  }).catch((error: unknown) => {
-    if (sqlStateOf(error) !== QUERY_CANCELED) throw error;
-    throw invalid("began_after", "These requests are too many for one sum; name a later time");
   });
   return {
     oldestAt: undefined,
