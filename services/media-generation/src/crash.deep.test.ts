@@ -3,7 +3,7 @@
 import { HoldState, ReleaseReason } from "@gr/proto/billing";
 import { until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { CrashRing, fox, generate, type MediaChild, pictureAnswer } from "./test/crash-ring.ts";
+import { CrashRing, fox, generate, pictureAnswer, type RunningMedia } from "./test/crash-ring.ts";
 import { cutOtherConnections } from "./test/log-store.ts";
 import type { ScriptEntry } from "./test/scripted-server.ts";
 import { answerOf, movesOf } from "./test/start-media.ts";
@@ -258,7 +258,7 @@ describe("kill -9 while a video is made that nobody waits for", () => {
   const urls = () => ({ status: 200, body: { urls: [`${ring.upstream.url}/film.mp4`] } });
 
   /** The only entry of the log, once it has ended. */
-  async function ended(child: MediaChild) {
+  async function ended(child: RunningMedia) {
     const list = async () => (await answerOf(await fetch(`${child.url}/v1/generations`))).body.data;
     await until(async () => (await list())[0]?.status !== "running", { timeoutMs: 60_000 });
     const entries = await list();
