@@ -4,7 +4,7 @@ import { HoldState, ReleaseReason } from "@gr/proto/billing";
 import { until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { CrashRing, fox, generate, pictureAnswer, type RunningMedia } from "./test/crash-ring.ts";
-import { cutOtherConnections } from "./test/log-store.ts";
+import { cutConnections, otherConnections } from "./test/log-store.ts";
 import type { ScriptEntry } from "./test/scripted-server.ts";
 import { answerOf, movesOf } from "./test/start-media.ts";
 import { mp4Of } from "./test/videos.ts";
@@ -60,8 +60,9 @@ function lockedWhile(
     const body = JSON.stringify(await answer());
     await new Promise<void>((sent) => response.end(body, sent));
     await crashWhen();
+    const connections = await otherConnections(ring.db);
     await crash();
-    await cutOtherConnections(ring.db);
+    await cutConnections(ring.db, connections);
     await ring.db.query("COMMIT");
   };
 }
