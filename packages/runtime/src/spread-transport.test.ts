@@ -2,14 +2,15 @@
 // without a lost call.
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { type Reason, ServiceError, toConnectError } from "@gr/proto";
 import { BillingService } from "@gr/proto/billing";
 import { ManualClock } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { createRemoteTransport } from "./peers.ts";
+import { createRemoteTransport, reportSilence } from "./peers.ts";
 import { answerErrors, requireServiceToken } from "./rpc/rpc-interceptors.ts";
 import { type RpcServer, startRpcServer } from "./rpc/rpc-server.ts";
 import { addressFor, createServiceClient } from "./rpc/service-client.ts";
-import { SpreadTransport } from "./spread-transport.ts";
+import { SpreadTransport, urlsAt } from "./spread-transport.ts";
 import { keptLog, Probe } from "./test/probe-services.ts";
 
 const SECRET = "a secret for tests that is long enough";
@@ -191,6 +192,38 @@ test("a silent process is tried by one call at a time, and has its accounts agai
   expect(await addressFor(client, accountId)).toBe(url);
 });
 
+test.each<[Reason, boolean]>([
+  ["service_unavailable", true],
+  ["billing_unavailable", false],
+])("a process that answers %s keeps its accounts: %p", async (reason, keeps) => {
+  const answer = async () => {
+    throw toConnectError(new ServiceError(reason, "Try again."));
+  };
+  const options = {
+    url: "http://billing",
+    clock,
+    connect: () => ({ unary: answer, stream: answer }),
+    resolve: async () => ["http://one", "http://two"],
+  };
+  const client = createServiceClient(BillingService, "billing", new SpreadTransport(options));
+  const before = await addressFor(client, "a");
+  await expect(client.getCredits({ accountId: "a" })).rejects.toMatchObject({ reason });
+  expect((await addressFor(client, "a")) === before).toBe(keeps);
+});
+
+test("the address of a process keeps the rest of its URL, in one family", () => {
+  const found = [
+    { address: "::1", family: 6 },
+    { address: "10.0.0.1", family: 4 },
+    { address: "10.0.0.2", family: 4 },
+  ];
+  expect(urlsAt("http://billing:8082/rpc", found)).toEqual([
+    "http://10.0.0.1:8082/rpc",
+    "http://10.0.0.2:8082/rpc",
+  ]);
+  expect(urlsAt("http://billing", found.slice(0, 1))).toEqual(["http://[::1]/"]);
+});
+
 test("a process whose machine cannot be reached is the last choice, and an error for no client", async () => {
   // TCP has no broadcast, so the system refuses this address at once.
   const gone = "http://255.255.255.255:1";
@@ -202,6 +235,18 @@ test("a process whose machine cannot be reached is the last choice, and an error
   expect(await addressFor(client, accountId)).toBe(targets[0]?.url);
   resolve = async () => [];
   await expect(dial(gone).getCredits({ accountId })).rejects.toMatchObject({ reason: "service_unavailable" });
+});
+
+test.each([
+  ["an address", { code: "EHOSTUNREACH", syscall: "connect" }, Code.Unavailable],
+  ["a name with several addresses", { code: "EHOSTUNREACH" }, Code.Unavailable],
+  ["the name server", { code: "EAI_FAIL", syscall: "getaddrinfo" }, Code.Unavailable],
+  ["the library", { code: "ERR_HTTP2_ERROR" }, Code.Internal],
+])("an error of %s has the code that it deserves: %p", async (_what, fields, code) => {
+  const cause = Object.assign(new AggregateError([]), fields);
+  const error = new ConnectError("", Code.Internal, undefined, undefined, cause);
+  const call = reportSilence(() => Promise.reject(error))({} as never);
+  await expect(call).rejects.toMatchObject({ code, cause });
 });
 
 test("a call ends while the name server is silent", async () => {
