@@ -1,6 +1,6 @@
 // Step ledger owns billing's services over the chain of steps: one object that the RPC and REST services answer from.
 import { CLAIM_LIFETIME_MS, type Id, type Outcome } from "@gr/ledger";
-import { type Clock, carefulTime, type Logger, type Pool } from "@gr/runtime";
+import type { Clock, Logger, Pool } from "@gr/runtime";
 import type { AccountStore } from "../accounts/accounts.ts";
 import { sweepEarlierAnswers } from "../before-steps/earlier-answer-store.ts";
 import { type BudgetStore, createBudgets } from "../budgets/budgets.ts";
@@ -117,7 +117,7 @@ export function createStepLedger(options: StepLedgerOptions): StepLedger {
     seal: (stopping) => sealClosedMonths(pool, now(), stopping),
     sweep: async (stopping) => {
       await sweepClaims(pool, now(), stopping);
-      await sweepEarlierAnswers(pool, (await carefulTime(pool, now())) - CLAIM_LIFETIME_MS, stopping);
+      await sweepEarlierAnswers(pool, now() - CLAIM_LIFETIME_MS, stopping);
     },
     close: () => connection.close(),
   };
