@@ -193,11 +193,13 @@ test("a silent process is tried by one call at a time, and has its accounts agai
 });
 
 test.each<[Reason, boolean]>([
-  ["service_unavailable", true],
+  ["account_not_found", true],
+  ["service_unavailable", false],
   ["billing_unavailable", false],
-])("a process that answers %s keeps its accounts: %p", async (reason, keeps) => {
+])("a trial that a process answers with %s ends its silence: %p", async (reason, ends) => {
+  let error = new ConnectError("no answer", Code.DeadlineExceeded);
   const answer = async () => {
-    throw toConnectError(new ServiceError(reason, "Try again."));
+    throw error;
   };
   const options = {
     url: "http://billing",
@@ -207,8 +209,13 @@ test.each<[Reason, boolean]>([
   };
   const client = createServiceClient(BillingService, "billing", new SpreadTransport(options));
   const before = await addressFor(client, "a");
-  await expect(client.getCredits({ accountId: "a" })).rejects.toMatchObject({ reason });
-  expect((await addressFor(client, "a")) === before).toBe(keeps);
+  const call = () => client.getCredits({ accountId: "a" });
+  await expect(call()).rejects.toThrow();
+  expect(await addressFor(client, "a")).not.toBe(before);
+  clock.advance(2_000);
+  error = toConnectError(new ServiceError(reason, "An answer."));
+  await expect(call()).rejects.toMatchObject({ reason });
+  expect((await addressFor(client, "a")) === before).toBe(ends);
 });
 
 test("the address of a process keeps the rest of its URL, in one family", () => {

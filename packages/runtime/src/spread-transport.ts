@@ -172,10 +172,9 @@ function wasNeverRead(error: unknown): boolean {
   return cause?.syscall === "connect" && UNREACHED.has(cause.code);
 }
 
-/** A process that cannot decide about money is no use to its accounts. Any other reason is about one call, and its caller may be the cause. */
+/** A process that reports itself unavailable, as without its database, is no use to its accounts. Any other reason is about the call. */
 function hasAnswered(error: unknown): boolean {
-  const answer = fromConnectError(error);
-  return answer instanceof ServiceError && answer.reason !== "billing_unavailable";
+  return !wasSilent(error) && fromConnectError(error) instanceof ServiceError;
 }
 
 function wasSilent(error: unknown): boolean {
