@@ -81,7 +81,8 @@ export function logCalls(deps: LogCallsDeps) {
     async removeGeneration(request: RemoveGenerationRequest) {
       const { account_id: accountId, id } = entryOf(request);
       const { removed } = await removeContent(deps, { accountId }, id);
-      return { givenUp: removed === "running" };
+      const isCancelling = removed === "running";
+      return { isCancelling, givenUp: isCancelling };
     },
     async listGenerations(request: ListGenerationsRequest) {
       const { after, limit, owner, filter } = readFilter(request);
