@@ -1,7 +1,7 @@
 // Guarantees of calls to a module with several processes: one account has one process, and the end of a process moves its accounts
 // without a lost call.
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { type Reason, ServiceError, toConnectError } from "@gr/proto";
 import { BillingService } from "@gr/proto/billing";
 import { ManualClock } from "@gr/testing";
@@ -159,6 +159,25 @@ test.each([
     reason: "service_unavailable",
   });
   expect(new Set(sent).size).toBe(times);
+});
+
+test("the tries of a call share its deadline", async () => {
+  const limits: (number | undefined)[] = [];
+  const unary: Transport["unary"] = async (_method, _signal, timeoutMs) => {
+    limits.push(timeoutMs);
+    clock.advance(3_000);
+    const cause = Object.assign(new Error(""), { code: "EHOSTUNREACH", syscall: "connect" });
+    throw new ConnectError("", Code.Unavailable, undefined, undefined, cause);
+  };
+  const options = {
+    url: "http://billing",
+    clock,
+    connect: () => ({ unary, stream: () => Promise.reject(new Error("no stream")) }),
+    resolve: async () => ["http://one", "http://two", "http://three"],
+  };
+  const client = createServiceClient(BillingService, "billing", new SpreadTransport(options));
+  await expect(client.getCredits({ accountId: "a" }, { timeoutMs: 5_000 })).rejects.toThrow();
+  expect(limits).toEqual([5_000, 2_000, 1]);
 });
 
 test("a silent process is tried by one call at a time, and has its accounts again after an answer", async () => {

@@ -64,9 +64,15 @@ export class SpreadTransport implements RoutedTransport {
   }
 
   unary: Transport["unary"] = async (method, signal, timeoutMs, header, input, context) => {
+    const { clock } = this.#options;
+    const begunAt = clock.now();
     const asking = this.#refresh();
     if (!this.#hasAnswer) await this.#firstAnswer(asking);
-    const call = (transport: Transport) => transport.unary(method, signal, timeoutMs, header, input, context);
+    // One deadline is for the name server and all tries.
+    const call = (transport: Transport) => {
+      const leftMs = timeoutMs && Math.max(timeoutMs - (clock.now() - begunAt), 1);
+      return transport.unary(method, signal, leftMs, header, input, context);
+    };
     const [first, ...others] = this.#choices(context?.get(calledAddress), input).slice(0, MOST_TRIES);
     if (first === undefined) return call(this.#byName);
     for (let address = first; ; ) {
