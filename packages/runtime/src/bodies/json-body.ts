@@ -5,6 +5,7 @@ import { isUtf8 } from "node:buffer";
 import { ServiceError } from "@gr/proto";
 import type { FastifyRequest } from "fastify";
 import { ArrivingBytes } from "./arriving-bytes.ts";
+import { freeChunk } from "./arriving-chunks.ts";
 import { FairGate, type FairWork } from "./fair-gate.ts";
 import { announcedLength, byteCounter, incomingBodyOf } from "./incoming-body.ts";
 import { guardJson, JsonGuard, OF_REQUESTS } from "./json-guard.ts";
@@ -128,7 +129,10 @@ function readGuarded(
     };
     const checkInTurn = async (chunk: Buffer) => {
       payload.pause();
-      await loopTurns.step({ ...work, cost: chunk.length }, () => check(chunk));
+      await loopTurns.step({ ...work, cost: chunk.length }, () => {
+        check(chunk);
+        freeChunk(payload, chunk);
+      });
       await incoming?.meter?.counted(false);
       checking = undefined;
       payload.resume();

@@ -10,6 +10,7 @@ import {
   type FastifyRequest,
   fastify,
 } from "fastify";
+import { dropRemaining, holdUnread } from "../bodies/arriving-chunks.ts";
 import { holdExpectedBodies } from "../bodies/expected-bodies.ts";
 import { StalledUploads, type UploadLimits } from "../bodies/stalled-uploads.ts";
 import type { Logger } from "../process/logger.ts";
@@ -27,6 +28,11 @@ import { type AnswerLimits, cutUnreadAnswers } from "./unread-answers.ts";
 const DEFAULT_BODY_LIMIT = 1024 * 1024;
 /** Time for reading and dropping the rest of a body after the answer. */
 const LINGER_MS = 5_000;
+/**
+ * Interval of the search for connections with late headers or bodies. Node ends all of them in one turn of the loop, so a crowd that
+ * has connected within one interval must be small.
+ */
+const LATE_SWEEP_MS = 100;
 /** Longer than the idle time of proxies in front. */
 const OUTSIDE_IDLE_MS = 75_000;
 /** Announced idle time, so that gateways drop a connection before a drain (STOP_DRAIN_MS) is over. */
@@ -85,7 +91,7 @@ export function createHttpApp({
     return503OnClosing: false,
     http: {
       headersTimeout: 10_000,
-      connectionsCheckingInterval: 5_000,
+      connectionsCheckingInterval: LATE_SWEEP_MS,
       maxHeaderSize: 16 * 1024,
       // Refused in refuseAmbiguous instead, with our envelope.
       requireHostHeader: false,
@@ -118,6 +124,7 @@ export function createHttpApp({
     reply.header(REQUEST_ID_HEADER, request.id);
     if (hasHeaders) reply.headers(headers);
     announceIdleTime(request.raw, reply);
+    holdUnread(request);
     refuseAmbiguous(request.raw);
     done();
   });
@@ -134,7 +141,7 @@ export function createHttpApp({
     return reply.status(rendered.status).headers(rendered.headers).send(rendered.body);
   });
   app.addHook("onResponse", (request, _reply, done) => {
-    if (!request.raw.complete) linger(request.raw);
+    if (!request.raw.complete) linger(request);
     done();
   });
   if (uploads !== undefined) cutStalledUploads(app, uploads, refuse);
@@ -204,16 +211,16 @@ function cutStalledUploads(
  * Reads and drops the rest of a refused request for some time. If the connection were closed at once, arriving bytes at
  * the closed socket would reset it, and the sending client would lose the answer.
  */
-function linger(request: IncomingMessage): void {
-  const { socket } = request;
+function linger(request: FastifyRequest): void {
+  const { raw } = request;
+  const { socket } = raw;
   // Injected requests without a connection need no wait.
   if (!(socket instanceof Socket)) return;
   // Once the rest has arrived, the connection is free for other requests.
   setTimeout(() => {
-    if (!request.complete) socket.destroy();
+    if (!raw.complete) socket.destroy();
   }, LINGER_MS).unref();
-  request.unpipe();
-  request.resume();
+  dropRemaining(request);
 }
 
 /**
