@@ -10,8 +10,10 @@ import {
   type FastifyRequest,
   fastify,
 } from "fastify";
-import { dropRemaining, holdUnread } from "../bodies/arriving-chunks.ts";
+import { freeChunk } from "../bodies/arriving-bytes.ts";
 import { holdExpectedBodies } from "../bodies/expected-bodies.ts";
+import { announcedLength, incomingBodyOf } from "../bodies/incoming-body.ts";
+import { loopTurns } from "../bodies/parse-in-turns.ts";
 import { StalledUploads, type UploadLimits } from "../bodies/stalled-uploads.ts";
 import type { Logger } from "../process/logger.ts";
 import { pause } from "../process/pause.ts";
@@ -26,13 +28,16 @@ import { renderError, renderRawHttp } from "./render-error.ts";
 import { type AnswerLimits, cutUnreadAnswers } from "./unread-answers.ts";
 
 const DEFAULT_BODY_LIMIT = 1024 * 1024;
+/** Code of Node's error for late headers or bodies. */
+const LATE = "ERR_HTTP_REQUEST_TIMEOUT";
 /** Time for reading and dropping the rest of a body after the answer. */
 const LINGER_MS = 5_000;
-/**
- * Interval of the search for connections with late headers or bodies. Node ends all of them in one turn of the loop, so a crowd that
- * has connected within one interval must be small.
- */
-const LATE_SWEEP_MS = 100;
+/** Interval of Node's search for connections with late headers or bodies. */
+const LATE_SWEEP_MS = 500;
+/** Late connections that end in one step, of about a millisecond. */
+const ENDED_TOGETHER = 50;
+/** Bytes that Node keeps of a body that nobody reads. */
+const KEPT_UNREAD = 64 * 1024;
 /** Longer than the idle time of proxies in front. */
 const OUTSIDE_IDLE_MS = 75_000;
 /** Announced idle time, so that gateways drop a connection before a drain (STOP_DRAIN_MS) is over. */
@@ -79,6 +84,8 @@ export function createHttpApp({
   const hasHeaders = Object.keys(headers).length > 0;
   const refuse = (error: NodeJS.ErrnoException, socket: Socket, id: string) =>
     refuseBadHttp(error, socket, { ...headers, [REQUEST_ID_HEADER]: id });
+  const newId = () => requestId({ headers: {} } as IncomingMessage);
+  const endLate = lateEnder((socket) => refuse({ code: LATE } as NodeJS.ErrnoException, socket, newId()));
   const settings: FastifyHttpOptions<Server> = {
     bodyLimit: DEFAULT_BODY_LIMIT,
     genReqId: (request) => requestId(request as IncomingMessage),
@@ -97,8 +104,10 @@ export function createHttpApp({
       requireHostHeader: false,
     },
     routerOptions: { maxParamLength: 500, ignoreTrailingSlash: true },
-    clientErrorHandler: (error, socket) =>
-      refuse(error as NodeJS.ErrnoException, socket, requestId({ headers: {} } as IncomingMessage)),
+    clientErrorHandler: (error, socket) => {
+      if (error.code === LATE) endLate(socket);
+      else refuse(error as NodeJS.ErrnoException, socket, newId());
+    },
     frameworkErrors: (error, request, reply) => {
       const rendered = renderError(error, request.id);
       const untyped = reply as unknown as FastifyReply;
@@ -191,7 +200,7 @@ function cutStalledUploads(
   refuse: (error: NodeJS.ErrnoException, socket: Socket, id: string) => void,
 ): void {
   const uploads = new StalledUploads(limits, ({ raw: { socket }, id }) => {
-    refuse({ code: "ERR_HTTP_REQUEST_TIMEOUT" } as NodeJS.ErrnoException, socket, id);
+    refuse({ code: LATE } as NodeJS.ErrnoException, socket, id);
     // At once, not only after the client's end, so that the reader of the body learns of it.
     socket.destroySoon();
   });
@@ -220,7 +229,49 @@ function linger(request: FastifyRequest): void {
   setTimeout(() => {
     if (!raw.complete) socket.destroy();
   }, LINGER_MS).unref();
-  dropRemaining(request);
+  const { owner = request.ip } = incomingBodyOf(request) ?? {};
+  const drop = async (chunk: Buffer) => {
+    raw.pause();
+    await loopTurns.step({ owner, cost: chunk.length }, () => freeChunk(raw, chunk));
+    raw.resume();
+  };
+  raw.unpipe();
+  raw.on("data", (chunk: Buffer) => void drop(chunk));
+  raw.resume();
+}
+
+/** Keeps a long body for `linger`: after an answer Node drops a body at full speed if nobody has read from it. */
+function holdUnread(request: FastifyRequest): void {
+  const { headers, raw } = request;
+  const isShort =
+    headers["transfer-encoding"] === undefined && (announcedLength(request) ?? 0) <= KEPT_UNREAD;
+  // This call reads nothing.
+  if (!isShort && raw.socket instanceof Socket) raw.read(0);
+}
+
+/**
+ * Returns a function that ends a connection with late headers or a late body. Node reports all of them in one turn of the loop, and a
+ * crowd that connects together is late together, so only few of them end in one turn.
+ */
+function lateEnder(refuse: (socket: Socket) => void): (socket: Socket) => void {
+  const waiting: (() => void)[] = [];
+  const endAll = async () => {
+    while (waiting.length > 0) {
+      await loopTurns.step({ owner: "late connections" }, () => {
+        for (const end of waiting.slice(0, ENDED_TOGETHER)) end();
+      });
+      waiting.splice(0, ENDED_TOGETHER);
+    }
+  };
+  return (socket) => {
+    const wasSilent = socket.bytesRead === 0;
+    waiting.push(() => {
+      if (!wasSilent) refuse(socket);
+      // Without a request there is nothing to answer. The time of a request that has just begun is counted from now on.
+      else if (socket.bytesRead === 0) socket.destroy();
+    });
+    if (waiting.length === 1) void endAll();
+  };
 }
 
 /**
@@ -335,7 +386,7 @@ function refuseBadHttp(
   const refusal =
     error.code === "HPE_HEADER_OVERFLOW"
       ? new ServiceError("headers_too_large", "The request headers are larger than 16 KB.")
-      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+      : error.code === LATE
         ? new ServiceError("request_timeout", "The request did not arrive in time.")
         : new ServiceError("invalid_http", "The request is not valid HTTP.");
   // No body after HEAD, because a client would read it as the next answer.
