@@ -255,13 +255,15 @@ function holdUnread(request: FastifyRequest): void {
  */
 function lateEnder(refuse: (socket: Socket) => void): (socket: Socket) => void {
   const waiting: (() => void)[] = [];
+  let isEnding = false;
   const endAll = async () => {
+    isEnding = true;
     while (waiting.length > 0) {
       await loopTurns.step({ owner: "late connections" }, () => {
-        for (const end of waiting.slice(0, ENDED_TOGETHER)) end();
+        for (const end of waiting.splice(0, ENDED_TOGETHER)) end();
       });
-      waiting.splice(0, ENDED_TOGETHER);
     }
+    isEnding = false;
   };
   return (socket) => {
     const wasSilent = socket.bytesRead === 0;
@@ -270,7 +272,7 @@ function lateEnder(refuse: (socket: Socket) => void): (socket: Socket) => void {
       // Without a request there is nothing to answer. The time of a request that has just begun is counted from now on.
       else if (socket.bytesRead === 0) socket.destroy();
     });
-    if (waiting.length === 1) void endAll();
+    if (!isEnding) void endAll();
   };
 }
 
