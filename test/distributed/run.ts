@@ -32,6 +32,7 @@ const TESTS = [
   `${BILLING}/activity/activity.test.ts`,
   `${BILLING}/reports/reports.test.ts`,
   `${BILLING}/saved-texts/saved-texts.test.ts`,
+  `${BILLING}/text-log/text-log.test.ts`,
 ];
 const SCRIPT = fileURLToPath(new URL("../../scripts/test.ts", import.meta.url));
 

@@ -14,6 +14,8 @@ export const COVERED: readonly string[] = [
   "services/billing/src/shards",
   "services/billing/src/chain/*-store.ts",
   "services/billing/src/follower/*-store.ts",
+  "services/billing/src/text-log/text-list-store.ts",
+  "services/billing/src/windows-copy/*-store.ts",
   "services/billing/migrations/0012-steps.sql",
   "services/billing/migrations/0023-ledger-in-shards.sql",
   "test/distributed",

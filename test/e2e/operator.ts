@@ -6,6 +6,9 @@ import { BillingService, HoldState } from "@gr/proto/billing";
 import { KeysService } from "@gr/proto/keys";
 import { createRemoteTransport, createServiceClient, type ServiceClient, systemClock } from "@gr/runtime";
 
+/** A slow machine is no failed call. Deadline of calls, milliseconds. */
+export const PATIENCE_MS = 120_000;
+
 export const billingOf = (dataDir: string) => serviceOf(dataDir, "billing", BillingService);
 
 export const keysOf = (dataDir: string) => serviceOf(dataDir, "keys", KeysService);
@@ -18,7 +21,8 @@ export async function serviceOf<Desc extends DescService>(
   const { rpc_urls: urls, internal_auth_secret: secret } = JSON.parse(
     await readFile(join(dataDir, "runtime.json"), "utf8"),
   );
-  return createServiceClient(service, module, createRemoteTransport(urls[module], secret, systemClock));
+  const transport = createRemoteTransport(urls[module], secret, systemClock);
+  return createServiceClient(service, module, transport, PATIENCE_MS);
 }
 
 /** Returns open holds past their deadline. */

@@ -18,6 +18,8 @@ const entries: Record<Topology, string> = {
   "all-in-one": fileURLToPath(new URL("../../apps/all-in-one/src/main.ts", import.meta.url)),
   split: fileURLToPath(new URL("../../apps/all-in-one/src/split.ts", import.meta.url)),
 };
+/** A router in the process of its test is never killed, so a late answer means a slow machine. */
+const QUIET = { LOG_LEVEL: "silent", SERVICE_CALL_TIMEOUT_MS: "120000" };
 /** Ends only a router that hangs: the first start in a clone builds the console. */
 const START_TIMEOUT_MS = 540_000;
 const STOP_TIMEOUT_MS = 120_000;
@@ -101,7 +103,7 @@ async function startHere(env: Readonly<Record<string, string>>): Promise<Running
   const print = (text: string) => {
     output += text;
   };
-  const { stop } = await startAllInOne({ LOG_LEVEL: "silent", ...env }, { isTerminal: false, print });
+  const { stop } = await startAllInOne({ ...QUIET, ...env }, { isTerminal: false, print });
   return {
     pid: process.pid,
     output: () => output,

@@ -14,7 +14,7 @@ import {
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { type Fate, LateBilling } from "./test/late-billing.ts";
-import { type RouterUnderTest, SECRET, startRouter } from "./test/start-router.ts";
+import { PATIENCE_MS, type RouterUnderTest, SECRET, startRouter } from "./test/start-router.ts";
 
 const HOUR = 3_600_000;
 const line = new LateBilling();
@@ -26,8 +26,8 @@ let account: string;
 beforeAll(async () => {
   router = await startRouter({ billing: line.module });
   const transport = createRemoteTransport(router.rpcUrl, SECRET, systemClock);
-  billing = createServiceClient(BillingService, "billing", transport);
-  keys = createServiceClient(KeysService, "keys", transport);
+  billing = createServiceClient(BillingService, "billing", transport, PATIENCE_MS);
+  keys = createServiceClient(KeysService, "keys", transport, PATIENCE_MS);
   account = (await router.json("account", "create", "--name", "Acme")).account_id;
   await router.json("deposit", "add", "--account", account, "--usd", "100");
 });

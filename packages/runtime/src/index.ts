@@ -11,6 +11,7 @@ export { endOfJsonString, guardJson, JsonGuard, OF_REQUESTS, type StringPlace } 
 export { type Member, type ObjectLayout, stringLengthIn } from "./bodies/parse-in-slices.ts";
 export { loopTurns } from "./bodies/parse-in-turns.ts";
 export { parseRequest } from "./bodies/parse-request.ts";
+export { carefulTime } from "./database/careful-time-store.ts";
 export { migrate } from "./database/migrate.ts";
 export {
   connectPostgres,

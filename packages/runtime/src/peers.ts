@@ -62,6 +62,7 @@ export interface PeersOptions {
   readonly interceptors: readonly Interceptor[];
   readonly secret: string;
   readonly clock: Clock;
+  readonly callTimeoutMs: number;
 }
 
 export class Peers {
@@ -78,7 +79,7 @@ export class Peers {
   }
 
   dial<Desc extends DescService>(module: string, desc: Desc): ServiceClient<Desc> {
-    return createServiceClient(desc, module, this.#transport(module));
+    return createServiceClient(desc, module, this.#transport(module), this.#options.callTimeoutMs);
   }
 
   async mount(app: FastifyInstance, module: string, points: readonly MountPoint[]): Promise<void> {

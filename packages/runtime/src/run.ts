@@ -90,6 +90,7 @@ export async function startProcess(
     interceptors,
     secret: config.INTERNAL_AUTH_SECRET,
     clock,
+    callTimeoutMs: config.SERVICE_CALL_TIMEOUT_MS,
   });
   const running: { module: Module; instance: ModuleInstance }[] = [];
   // Last of all, so that the work of stopping modules is exported, too.

@@ -2,6 +2,7 @@
 // without a lost call.
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { type Reason, ServiceError, toConnectError } from "@gr/proto";
 import { BillingService } from "@gr/proto/billing";
 import { ManualClock } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
@@ -9,7 +10,7 @@ import { createRemoteTransport } from "./peers.ts";
 import { answerErrors, requireServiceToken } from "./rpc/rpc-interceptors.ts";
 import { type RpcServer, startRpcServer } from "./rpc/rpc-server.ts";
 import { addressFor, createServiceClient } from "./rpc/service-client.ts";
-import { SpreadTransport } from "./spread-transport.ts";
+import { SpreadTransport, urlsAt } from "./spread-transport.ts";
 import { keptLog, Probe } from "./test/probe-services.ts";
 
 const SECRET = "a secret for tests that is long enough";
@@ -189,6 +190,38 @@ test("a silent process is tried by one call at a time, and has its accounts agai
   await client.getCredits({ accountId });
   expect(again.probe.requestIds).toHaveLength(1);
   expect(await addressFor(client, accountId)).toBe(url);
+});
+
+test.each<[Reason, boolean]>([
+  ["service_unavailable", true],
+  ["billing_unavailable", false],
+])("a process that answers %s keeps its accounts: %p", async (reason, keeps) => {
+  const answer = async () => {
+    throw toConnectError(new ServiceError(reason, "Try again."));
+  };
+  const options = {
+    url: "http://billing",
+    clock,
+    connect: () => ({ unary: answer, stream: answer }),
+    resolve: async () => ["http://one", "http://two"],
+  };
+  const client = createServiceClient(BillingService, "billing", new SpreadTransport(options));
+  const before = await addressFor(client, "a");
+  await expect(client.getCredits({ accountId: "a" })).rejects.toMatchObject({ reason });
+  expect((await addressFor(client, "a")) === before).toBe(keeps);
+});
+
+test("the address of a process keeps the rest of its URL, in one family", () => {
+  const found = [
+    { address: "::1", family: 6 },
+    { address: "10.0.0.1", family: 4 },
+    { address: "10.0.0.2", family: 4 },
+  ];
+  expect(urlsAt("http://billing:8082/rpc", found)).toEqual([
+    "http://10.0.0.1:8082/rpc",
+    "http://10.0.0.2:8082/rpc",
+  ]);
+  expect(urlsAt("http://billing", found.slice(0, 1))).toEqual(["http://[::1]/"]);
 });
 
 test("a process whose machine cannot be reached is the last choice, and an error for no client", async () => {

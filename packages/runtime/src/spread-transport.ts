@@ -2,9 +2,11 @@
 // hashing over the addresses of its host. The choice is no promise, because any process answers any call. A host with one address is
 // called by its name.
 import { hash, randomUUID } from "node:crypto";
+import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
+import { fromConnectError, ServiceError } from "@gr/proto";
 import type { Clock } from "./process/clock.ts";
 import { pause } from "./process/pause.ts";
 import { calledAddress, type RoutedTransport } from "./rpc/service-client.ts";
@@ -78,7 +80,7 @@ export class SpreadTransport implements RoutedTransport {
     }
   };
 
-  /** Without an answer, or with an error of the one call that tries a silent address, the address is the last choice. */
+  /** Without an answer, or with an unknown error of the one call that tries a silent address, the address is the last choice. */
   async #tried<Answer>(address: string, call: (transport: Transport) => Promise<Answer>): Promise<Answer> {
     const isTrial = this.#avoidedUntil.has(address);
     if (isTrial) this.#avoidedUntil.set(address, Number.POSITIVE_INFINITY);
@@ -87,7 +89,8 @@ export class SpreadTransport implements RoutedTransport {
       this.#avoidedUntil.delete(address);
       return answer;
     } catch (error) {
-      if (isTrial || wasSilent(error)) this.#avoid(address);
+      if (hasAnswered(error)) this.#avoidedUntil.delete(address);
+      else if (isTrial || wasSilent(error)) this.#avoid(address);
       throw error;
     }
   }
@@ -169,17 +172,28 @@ function wasNeverRead(error: unknown): boolean {
   return cause?.syscall === "connect" && UNREACHED.has(cause.code);
 }
 
+/** A process that cannot decide about money is no use to its accounts. Any other reason is about one call, and its caller may be the cause. */
+function hasAnswered(error: unknown): boolean {
+  const answer = fromConnectError(error);
+  return answer instanceof ServiceError && answer.reason !== "billing_unavailable";
+}
+
 function wasSilent(error: unknown): boolean {
   return wasNeverRead(error) || (error instanceof ConnectError && SILENT.has(error.code));
 }
 
-/** Addresses of one family, because a process with two families has two addresses. */
 async function resolveHost(url: string): Promise<readonly string[]> {
-  const { protocol, hostname, port } = new URL(url);
+  const { protocol, hostname } = new URL(url);
   if (protocol !== "http:" || hostname.startsWith("[") || isIP(hostname) !== 0) return [];
-  const found = await lookup(hostname, { all: true });
+  return urlsAt(url, await lookup(hostname, { all: true }));
+}
+
+/** Returns the URL with each address of one family, because a process with two families has two addresses. */
+export function urlsAt(url: string, found: readonly LookupAddress[]): string[] {
   const first = Math.min(...found.map(({ family }) => family));
   return found
     .filter(({ family }) => family === first)
-    .map(({ address, family }) => `http://${family === 6 ? `[${address}]` : address}:${port || 80}`);
+    .map(({ address, family }) =>
+      Object.assign(new URL(url), { hostname: family === 6 ? `[${address}]` : address }).toString(),
+    );
 }

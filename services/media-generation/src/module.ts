@@ -8,6 +8,7 @@ import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import { RouteHealthService } from "@gr/proto/routes";
 import { SavedTextService } from "@gr/proto/saved-texts";
 import {
+  carefulTime,
   createReadyCheck,
   defineModule,
   type Logger,
@@ -58,7 +59,7 @@ const schema = { name: "media_generation", migrations: join(import.meta.dirname,
 /** Silence after which a download from a client's URL ends and releases its place, in milliseconds. */
 const DOWNLOAD_SILENCE_MS = 3_000;
 /** Pause between two sweeps of crashed uploads, and of expired and removed media, in milliseconds. */
-const SWEEP_EVERY_MS = 15 * 60_000;
+export const SWEEP_EVERY_MS = 15 * 60_000;
 /** Number of attempts to renew a lease before it expires. */
 const RENEWALS_PER_LEASE = 3;
 
@@ -177,10 +178,11 @@ export function defineMediaGeneration(providersOf: typeof createProviders): Modu
           ...webhooks,
           ...{ retention, retentionDays: days, losses: requests.losses },
         });
-        const removal = { retention, storage, clock, days, events: createRetentionEvents(log, metrics) };
+        const removal = { retention, storage, days, events: createRetentionEvents(log, metrics) };
         const expire = async (stopping: AbortSignal) => {
-          await expireMedia(removal, stopping);
-          await deleteRemovedAgain(removal, stopping);
+          const now = await carefulTime(pool, clock.now());
+          await expireMedia({ ...removal, now }, stopping);
+          await deleteRemovedAgain({ ...removal, now }, stopping);
         };
         const { sender } = webhooks;
         const nameKinds = () =>

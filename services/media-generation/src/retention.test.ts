@@ -7,6 +7,7 @@ import { createRemoteTransport, createServiceClient, systemClock } from "@gr/run
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
 import { ManualClock, until } from "@gr/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { SWEEP_EVERY_MS } from "./module.ts";
 import { deleteRemovedAgain, expireMedia } from "./retention/expire-media.ts";
 import { createRetentionStore, type Days } from "./retention/retention-store.ts";
 import { createFolderStorage } from "./storage/folder-storage.ts";
@@ -16,6 +17,8 @@ import { fillLog } from "./test/log-store.ts";
 import { INTERNAL_AUTH_SECRET, type MediaUnderTest, PATIENT, startMedia } from "./test/start-media.ts";
 
 const DAY_MS = 86_400_000;
+/** Sweeps of one process: uploads, files, deliveries. */
+const SWEEPS = 3;
 const fox = { model: "sandbox/image", prompt: "a fox" };
 const { accountId } = caller;
 
@@ -42,7 +45,7 @@ beforeEach(async () => {
 
 const deps = (days: Days, files: Pick<MediaStorage, "delete">) => {
   const events = { expired: () => undefined, notRemoved: (id: string) => notRemoved.push(id) };
-  return { retention: createRetentionStore(media.db), storage: files, clock, days, events };
+  return { retention: createRetentionStore(media.db), storage: files, now: clock.now(), days, events };
 };
 const round = (days: Days, files: Pick<MediaStorage, "delete"> = storage) =>
   expireMedia(deps(days, files), new AbortController().signal);
@@ -195,6 +198,28 @@ describe("an account's own term", () => {
     await expect(rpc().setMediaRetention(request)).rejects.toThrow(sentence);
     expect(await rpc().getMediaRetention({ accountId })).toMatchObject({ own: false });
   });
+});
+
+/** Counts the pauses between two sweeps, which begin after the first ones. */
+class SweepClock extends ManualClock {
+  sweeps = 0;
+
+  override sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    if (ms === SWEEP_EVERY_MS) this.sweeps += 1;
+    return super.sleep(ms, signal);
+  }
+}
+
+test("a process with a clock a year ahead deletes no file", async () => {
+  await media.generate(fox);
+  const ahead = new SweepClock(Date.now() + 365 * DAY_MS);
+  await media.restart({ env: { MEDIA_RETENTION_DAYS: "30" }, clock: ahead });
+  try {
+    await until(() => ahead.sweeps === SWEEPS, { timeoutMs: 60_000 });
+  } finally {
+    await media.restart();
+  }
+  expect(await media.outputs()).toHaveLength(1);
 });
 
 test("a process removes by itself what is over when it starts, and shows it to the account's owner", async () => {

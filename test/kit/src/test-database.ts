@@ -2,6 +2,7 @@
 // has a real, migrated PostgreSQL database of its own within milliseconds.
 import { randomUUID } from "node:crypto";
 import pg from "pg";
+import { until } from "./until.ts";
 
 /**
  * Environment variable of a jest run that another one has started, on the servers of that one. It has the name of its
@@ -19,6 +20,7 @@ export function isDistributedRun(): boolean {
 
 /** SQLSTATE `object_in_use`. */
 const STILL_IN_USE = "55006";
+const DROP_MS = 120_000;
 
 export interface TestDatabase {
   readonly url: string;
@@ -85,10 +87,15 @@ async function distributedDatabase(
   return {
     url: coordinator,
     drop: async () => {
-      for (const server of servers)
-        await withAdmin(server, (admin) => admin.query(`DROP DATABASE ${database} WITH (FORCE)`));
+      // A daemon of Citus connects again while the database is dropped, and a worker that a test has killed may be starting.
+      for (const server of servers) await until(() => dropAt(server, database), { timeoutMs: DROP_MS });
     },
   };
+}
+
+async function dropAt(server: string, database: string): Promise<boolean> {
+  await withAdmin(server, (admin) => admin.query(`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`));
+  return true;
 }
 
 /**

@@ -17,6 +17,9 @@ import {
 } from "@gr/runtime";
 import type { RouterAddress, ServiceName } from "./router-address.ts";
 
+/** An operator waits longer than a service, for example for the keys of a large account on a busy machine. */
+const CALL_TIMEOUT_MS = 60_000;
+
 export interface Router {
   readonly address: RouterAddress;
   keys(): ServiceClient<typeof KeysService>;
@@ -38,7 +41,8 @@ export function reachRouter(address: RouterAddress): Router {
     if (url === undefined) {
       throw new OperatorError(`Set ${addressVariables(service).rpc} to the RPC address of ${service}.`);
     }
-    return createServiceClient(desc, service, createRemoteTransport(url, address.secret, systemClock));
+    const transport = createRemoteTransport(url, address.secret, systemClock);
+    return createServiceClient(desc, service, transport, CALL_TIMEOUT_MS);
   };
   return {
     address,

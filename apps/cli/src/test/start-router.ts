@@ -19,6 +19,8 @@ import { testDatabase } from "@gr/testing";
 import { type CliOutcome, runWith } from "../simulated.ts";
 import { createFakePeers, type FakePeers } from "./fake-peers.ts";
 
+/** Deadline of calls, milliseconds. */
+export const PATIENCE_MS = 120_000;
 export const SECRET = "internal-secret-of-the-cli-tests-0123456789";
 
 export interface RouterUnderTest {
@@ -63,6 +65,8 @@ export async function startRouter(options: { billing?: Module } = {}): Promise<R
       SERVICE_HTTP_PORT: "0",
       SERVICE_RPC_PORT: "0",
       LOG_LEVEL: "silent",
+      // A slow machine is no failed call.
+      SERVICE_CALL_TIMEOUT_MS: String(PATIENCE_MS),
     },
   });
   const rpcUrl = `http://127.0.0.1:${running.rpcPort}`;

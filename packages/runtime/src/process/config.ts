@@ -124,6 +124,9 @@ export const processConfig = z.object({
     .min(32, "must have at least 32 characters")
     .optional()
     .describe("calls with its signature are valid, too"),
+  SERVICE_CALL_TIMEOUT_MS: milliseconds(10_000).describe(
+    "longest wait for the answer of another service, also in the same process, unless the call has a limit of its own",
+  ),
   SERVICE_HOST: z.string().default("127.0.0.1").describe("address of the two internal ports"),
   SERVICE_HTTP_PORT: port(8081).describe("`/livez`, `/readyz`, `/metrics`, REST for the gateway"),
   SERVICE_RPC_PORT: port(8082).describe("Connect and gRPC, `grpc.health.v1`, reflection"),

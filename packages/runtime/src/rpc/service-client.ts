@@ -22,7 +22,7 @@ import { REQUEST_ID_HEADER } from "./rpc-interceptors.ts";
 export interface CallOptions {
   readonly requestId?: string;
   readonly signal?: AbortSignal;
-  /** Deadline of a unary call; 10 s when absent. */
+  /** Deadline of a unary call; that of its client when absent. */
   readonly timeoutMs?: number;
   /** Address of the process that should answer, from `addressFor`; empty or absent = that of the account in the request. */
   readonly to?: string;
@@ -53,7 +53,7 @@ export type ServiceClient<Desc extends DescService> = {
       : never;
 };
 
-const DEFAULT_TIMEOUT_MS = 10_000;
+const CALL_TIMEOUT_MS = 10_000;
 /** Codes that reveal nothing about the work of the other side. */
 const SILENT = new Set<Code>([
   Code.Unavailable,
@@ -65,10 +65,12 @@ const SILENT = new Set<Code>([
 
 type AnyCall = (request: unknown, options: object) => unknown;
 
+/** @param callTimeoutMs deadline of unary calls without a deadline of their own */
 export function createServiceClient<Desc extends DescService>(
   desc: Desc,
   module: string,
   transport: Transport,
+  callTimeoutMs = CALL_TIMEOUT_MS,
 ): ServiceClient<Desc> {
   const client = createClient(desc, transport) as unknown as Record<string, AnyCall>;
   const explain = (error: unknown): unknown => {
@@ -82,7 +84,7 @@ export function createServiceClient<Desc extends DescService>(
     const wrapped =
       method.methodKind === "unary"
         ? (request: unknown, options?: CallOptions) =>
-            (call(request, wireOptions(options, DEFAULT_TIMEOUT_MS)) as Promise<unknown>).catch((error) => {
+            (call(request, wireOptions(options, callTimeoutMs)) as Promise<unknown>).catch((error) => {
               throw explain(error);
             })
         : (request: unknown, options?: CallOptions) =>

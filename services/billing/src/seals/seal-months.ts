@@ -1,10 +1,9 @@
 // Seal months owns the rounds that seal closed months. A month is closed a day after its end by two clocks; the times of an account never
 // fall, so a later step of the month would need a clock that is a day slow. Its step would then belong to the next seal.
 import { windowEnd, windowStart } from "@gr/ledger";
-import type { Pool, PoolClient } from "@gr/runtime";
+import { carefulTime, type Pool, type PoolClient } from "@gr/runtime";
 import {
   type Chain,
-  carefulTime,
   dueBucket,
   firstStepSince,
   foldMonth,

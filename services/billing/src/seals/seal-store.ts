@@ -203,8 +203,6 @@ const DUE = `SELECT bucket, ends_at AS "endsAt", target, account_id AS "accountI
   WHERE coalesce(target, $1) > ends_at ORDER BY random() LIMIT 1`;
 const MOVE = `UPDATE seal_progress SET ends_at = $5, target = $6, account_id = $7
   WHERE bucket = $1 AND ends_at = $2 AND target IS NOT DISTINCT FROM $3 AND account_id IS NOT DISTINCT FROM $4`;
-/** Earlier one of this process's and PostgreSQL's time, so one clock that is fast closes no month. */
-const TIME = "SELECT least($1::bigint, (extract(epoch FROM now()) * 1000)::bigint) AS now";
 
 /** Compilation of a statement for each seal would need longer than the statement. */
 const PLANNER = "SET jit = off";
@@ -230,12 +228,6 @@ export async function withSettings<Result>(
   } finally {
     client.release(true);
   }
-}
-
-/** @returns Unix milliseconds */
-export async function carefulTime(pool: Pool, now: number): Promise<number> {
-  const { rows } = await pool.query<{ now: bigint }>(TIME, [now]);
-  return Number(rows[0]?.now ?? 0n);
 }
 
 /** @returns a bucket with unsealed months before `endsAt`, by chance, so several processes rarely choose the same one */

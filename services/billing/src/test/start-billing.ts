@@ -7,7 +7,6 @@ import { BillingReportService, BillingService, StatementService, TextLogService 
 import { BudgetService } from "@gr/proto/budgets";
 import { SavedTextService } from "@gr/proto/saved-texts";
 import {
-  type CallOptions,
   createRemoteTransport,
   createServiceClient,
   PRINCIPAL_HEADER,
@@ -25,6 +24,7 @@ import { migratedDatabase } from "./migrated-database.ts";
 
 const SECRET = "internal-secret-of-the-billing-tests-0123456789";
 const INT8_OID = 20;
+/** A slow machine is no failed call. Deadline of calls, milliseconds. */
 const PATIENCE_MS = 120_000;
 
 export type BillingClient = ServiceClient<typeof BillingService>;
@@ -125,27 +125,11 @@ export async function startBilling(env: Record<string, string> = {}): Promise<Bi
   };
 }
 
-/** A slow machine is no failed call: each may take as long as its test, unless that says otherwise. */
-function patient(client: BillingClient): BillingClient {
-  type Call = (request: unknown, options?: CallOptions) => unknown;
-  const calls = Object.entries(client).map(([name, call]) => {
-    const waiting: Call = (request, options) =>
-      (call as Call)(request, { timeoutMs: PATIENCE_MS, ...options });
-    return [name, waiting] as const;
-  });
-  return Object.fromEntries(calls) as unknown as BillingClient;
-}
-
 /** A client that chooses among processes as a service of a cluster does. @param addresses RPC URLs of the live ones */
 export function dialProcesses(addresses: () => readonly string[]): BillingClient {
   const resolve = async () => addresses();
   const transport = createRemoteTransport("http://billing:8082", SECRET, systemClock, resolve);
-  const patiently: typeof transport.unary = (method, signal, _timeoutMs, ...call) =>
-    transport.unary(method, signal, PATIENCE_MS, ...call);
-  const addressOf = (key: string) => transport.addressOf(key);
-  return createServiceClient(BillingService, "billing", {
-    ...{ unary: patiently, stream: transport.stream, addressOf },
-  });
+  return createServiceClient(BillingService, "billing", transport, PATIENCE_MS);
 }
 
 /** A process on a database that others may use too. */
@@ -162,6 +146,7 @@ export async function startBillingOn(
       SERVICE_HTTP_PORT: "0",
       SERVICE_RPC_PORT: "0",
       LOG_LEVEL: "silent",
+      SERVICE_CALL_TIMEOUT_MS: String(PATIENCE_MS),
       ...env,
     },
     clock,
@@ -171,8 +156,8 @@ export async function startBillingOn(
   const transport = createRemoteTransport(rpcUrl, SECRET, clock);
   return {
     rpcUrl,
-    billing: patient(createServiceClient(BillingService, "billing", transport)),
-    inProcess: patient(running.dial("billing", BillingService)),
+    billing: createServiceClient(BillingService, "billing", transport, PATIENCE_MS),
+    inProcess: running.dial("billing", BillingService),
     reports: running.dial("billing", BillingReportService),
     texts: running.dial("billing", TextLogService),
     budgets: running.dial("billing", BudgetService),

@@ -1,5 +1,5 @@
-// TextLogService: messages to lines and back. What a caller of ours writes about its own callers is cut to what is worth
-// keeping; what cannot be right refuses the whole call.
+// TextLogService converts messages to lines and back. Texts whose length clients decide are cut. A wrong field refuses the whole
+// call.
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   HoldState,
@@ -30,16 +30,16 @@ const MOST_LINES = 1_000;
 const MOST_MODEL_CHARACTERS = 300;
 const MOST_ATTEMPTS = 100;
 const MOST_SPENDERS = 1_000;
-/** Of what is kept of a text whose length others decide. */
+/** Stored characters of a text whose length clients decide. */
 const MOST_CHARACTERS = 500;
-/** As nearly every text is: with nothing in it that must go. */
+/** Nearly every text; all its characters can be stored. */
 const PLAIN = /^[\x20-\x7e]*$/;
 /** Milliseconds for which the clock of the service that writes lines may be ahead. Later lines would be in the month of no partition. */
 const MOST_AHEAD_MS = 86_400_000;
 /** The largest 32-bit integer. */
 const MOST_MS = 2_147_483_647;
 
-/** @param byDefault how long accounts keep their lines that have no term of their own */
+/** @param byDefault term of lines of accounts without a term of their own */
 export function textLogRpc(store: TextLogStore, byDefault: Days, clock: Pick<Clock, "now">): RpcService {
   const termOf = async (accountId: string) => {
     const own = await reaching(store.daysOf(accountId));
@@ -53,9 +53,9 @@ export function textLogRpc(store: TextLogStore, byDefault: Days, clock: Pick<Clo
       if (read.length > 0) await reaching(store.write(read, byDefault));
       return {};
     },
-    async listTexts(request) {
+    async listTexts(request, { signal }) {
       const filter = await readFilter(store, request);
-      const { entries, hasMore } = pageOf(await reaching(store.list(filter)), filter.limit);
+      const { entries, hasMore } = pageOf(await reaching(store.list(filter, signal)), filter.limit);
       return { texts: entries.map(messageOf), hasMore };
     },
     async sumTexts({ filter, barsFrom, barMs }) {
@@ -180,13 +180,13 @@ function milliseconds(value: bigint): number {
   return Number(value < 0n ? 0n : value > MOST_MS ? BigInt(MOST_MS) : value);
 }
 
-/** PostgreSQL has no NUL, neither has its JSON; half a character has no place in either. */
+/** PostgreSQL and its JSON have no NUL and no half of a character. */
 function short(value: string): string {
   const kept = value.slice(0, MOST_CHARACTERS);
   return PLAIN.test(kept) ? kept : kept.replaceAll("\0", "").toWellFormed();
 }
 
-/** Without the counts that are zero, which most are. */
+/** Without the counts of zero, which are the most. */
 function usageOf(usage: TextUsageMessage): TextUsage {
   const kept: Record<string, TextUsage[string]> = {};
   for (const name in usage) {

@@ -1,13 +1,15 @@
 // Text-log store owns the SQL of the log of text requests: lines written by the hundred, pages found in an index, deletion of old lines.
 // No client waits for a line and a line is no money, so its commit does not wait for the disk.
 import type { Credits, PicoUsd } from "@gr/money";
-import type { Pool } from "@gr/runtime";
+import { ServiceError } from "@gr/proto";
+import { FairGate, type Pool, sqlStateOf } from "@gr/runtime";
 import { noAccount } from "../accounts/accounts.ts";
 import { addTextActivity, TEXT_SERVICE } from "../activity/roll-up-store.ts";
 import { bucketOf } from "../chain/bucket.ts";
 import type { HoldState } from "../holds/hold.ts";
 import type { AccountReader } from "../reads/account-reader.ts";
 import { readHolds } from "../reads/hold-reads.ts";
+import { invalid } from "../rpc/field-rules.ts";
 import { literal, quoted, quotedJson } from "./array-literal.ts";
 import {
   LINE,
@@ -47,7 +49,7 @@ export interface TextAttempt {
   readonly tookMs: number;
 }
 
-/** What the hold says, and the line, where there is one. */
+/** Facts of a hold, and its line, if there is one. */
 export interface LoggedText {
   readonly id: string;
   readonly accountId: string;
@@ -69,24 +71,31 @@ export type Days = number;
 export const MOST_DAYS = 36_500;
 
 export interface TextLogStore {
-  /** Those of accounts that keep none are left out. @param byDefault of accounts without a term of their own */
+  /** Lines of accounts without a log are ignored. @param byDefault of accounts without a term of their own */
   write(lines: readonly TextLine[], byDefault: Days): Promise<void>;
-  /** Newest first, one more than the limit when there are more. */
-  list(filter: TextFilter): Promise<readonly LoggedText[]>;
-  /** Sums all requests of a list, whatever its page. @param bars undefined: only the oldest is found */
+  /** Newest first, one more than the limit when there are more. @param signal ends the wait with its call */
+  list(filter: TextFilter, signal?: AbortSignal): Promise<readonly LoggedText[]>;
+  /** Sums all requests of a filter. @param bars undefined: only the oldest is found */
   sum(filter: TextFilter, bars: TextBars | undefined): Promise<TextSums>;
   find(accountId: string, id: string): Promise<LoggedText | undefined>;
   /** Deletes lines after the term of their account, or with their month if the account has no term of its own. @param byDefault as for `write` */
   removeOld(byDefault: Days, now: Date, stopping: AbortSignal): Promise<void>;
-  /** Undefined when the account has no term of its own. */
+  /** Undefined if the account has no term of its own. */
   daysOf(accountId: string): Promise<Days | undefined>;
-  /** @param days undefined takes away what it has. @throws ServiceError account_not_found */
+  /** @param days undefined deletes its own term. @throws ServiceError account_not_found */
   setDaysOf(accountId: string, days: Days | undefined): Promise<void>;
 }
 
 const SLICE = 5_000;
-/** Milliseconds of a sum, at most. Its call has a deadline of 10 s, and a sum without a caller would use a connection for nothing. */
-const SUM_MS = 9_000;
+/** Pages that read many lines would fill the pool of connections that reads of credits need. */
+const LONG_READS = { places: 2, perOwner: 1, waitingPerOwner: 16, waiting: 64, name: "pages of the log" };
+const LIMITS = {
+  /** Milliseconds of a sum, at most. Its call has a deadline of 10 s, and a sum without a caller would use a connection for nothing. */
+  sumMs: 9_000,
+  /** Lines of a page of a state, at most: half the deadline of its call. */
+  mostLines: 100_000,
+};
+const QUERY_CANCELED = "57014";
 /** Milliseconds between the clocks of the processes that begin a request and place its hold, at most: a look-up reads these months. */
 const CLOCKS_APART_MS = 86_400_000;
 const STORED = `id, account_id, spender_id, model, api, stream, began_at, took_ms, first_byte_ms, finish_reason, user_tag, usage,
@@ -130,17 +139,24 @@ export const removeFrom = (month: string) => `WITH RECURSIVE keeper AS (
 const SET_DAYS = `INSERT INTO text_retention (account_id, days) SELECT account_id, $2 FROM step WHERE bucket = $3 AND account_id = $1 AND seq = 1
   ON CONFLICT (account_id) DO UPDATE SET days = excluded.days, changed_at = now()`;
 
-/** @param accounts the holds of requests. @param sumMs longest sum; a value other than 9 s is for tests only */
-export function createTextLogStore(pool: Pool, accounts: AccountReader, sumMs = SUM_MS): TextLogStore {
+/** @param accounts the holds of requests. @param limits other ones are for tests only */
+export function createTextLogStore(
+  pool: Pool,
+  accounts: AccountReader,
+  { sumMs, mostLines } = LIMITS,
+): TextLogStore {
+  const longReads = new FairGate(LONG_READS);
   return {
     write: async (lines, byDefault) => {
       await pool.query({ name: "write_texts", text: WRITE, values: [byDefault, ...columnsOf(lines)] });
     },
-    list: async (filter) => await readTexts(pool, filter, "DESC"),
+    list: async (filter, signal) => {
+      const read = () => readTexts(pool, filter, "DESC", mostLines);
+      return await (mayReadMany(filter) ? longReads.run({ owner: filter.accountId, signal }, read) : read());
+    },
     sum: async (filter, bars) => {
-      if (bars !== undefined) return await sumTexts(pool, filter, bars, sumMs);
-      const [oldest] = await readTexts(pool, { ...filter, limit: 0 }, "ASC");
-      return { oldestAt: oldest?.line?.beganAt, sums: [], latencies: [] };
+      if (bars !== undefined) return await sumTexts(pool, filter, bars, sumMs).catch(refuseLongSum);
+      return { oldestAt: await oldestAt(pool, filter, mostLines), sums: [], latencies: [] };
     },
     find: async (accountId, id) => {
       const [hold] = await readHolds(accounts, [{ accountId, holdId: id }]);
@@ -170,6 +186,27 @@ export function createTextLogStore(pool: Pool, accounts: AccountReader, sumMs = 
       }
     },
   };
+}
+
+/** An index serves one of these filters. With a second one, or a state of ended holds, a page reads lines that it does not show. */
+function mayReadMany({ spenderId, spenderIds, model, provider, state }: TextFilter): boolean {
+  const filters = [spenderId, model, provider].filter((filter) => filter !== undefined);
+  return filters.length > 1 || spenderIds !== undefined || state === "captured" || state === "released";
+}
+
+/** @returns begin of the oldest text of a filter, or of any state if that is many lines away; undefined without a text */
+async function oldestAt(pool: Pool, filter: TextFilter, mostLines: number): Promise<Date | undefined> {
+  const first = { ...filter, limit: 0 };
+  const [oldest] = await readTexts(pool, first, "ASC", mostLines).catch((error: unknown) => {
+    if (!(error instanceof ServiceError)) throw error;
+    return readTexts(pool, { ...first, state: undefined }, "ASC", mostLines);
+  });
+  return oldest?.line?.beganAt;
+}
+
+function refuseLongSum(error: unknown): never {
+  if (sqlStateOf(error) !== QUERY_CANCELED) throw error;
+  throw invalid("began_after", "These requests are too many for one sum; name a later time");
 }
 
 /** In the order of `WRITE`. */

@@ -1,5 +1,5 @@
-// What the log of text requests keeps is found again by its account only, in pages, with what the hold says it cost; a request is
-// found from its hold on, whether its line came or not; what is old goes.
+// Guarantees of the log of text requests. Only the account of a line finds it, in pages, with the cost from its hold. A request without a
+// line is found by its hold. Old lines are deleted.
 import { randomUUID } from "node:crypto";
 import { HoldState, SpendPeriod, TextApi } from "@gr/proto/billing";
 import { isDistributedRun, until } from "@gr/testing";
@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { bucketOf } from "../chain/bucket.ts";
 import { PLAN_BY_KEY } from "../chain/step-store.ts";
 import { AccountReader } from "../reads/account-reader.ts";
+import { lockWaiters } from "../test/ledger-store.ts";
 import { addTexts } from "../test/many-texts-store.ts";
 import { type BillingUnderTest, startBilling, startBillingOn, THURSDAY } from "../test/start-billing.ts";
 import { capture, openWallet, place, post, release, type Wallet } from "../test/wallet.ts";
@@ -80,7 +81,7 @@ describe("a line", () => {
       ...{ chargedCredits: 7n, priceVersion: expect.any(String), placedAt: BigInt(THURSDAY) },
       line: { ...lineOf(mine, id), ...said, userTag: 'Ä "u\\ser",\n{}' },
     });
-    // Whoever writes it again changes nothing.
+    // A repeated write changes nothing.
     await ledger.texts.writeTexts({ lines: [lineOf(mine, id, { model: "other" })] });
     expect((await ledger.texts.findText({ accountId: mine.accountId, requestId: id })).text).toEqual(text);
   });
@@ -199,6 +200,41 @@ test("a page of a state reads on until it is full, and refuses to read without a
   expect((await readTexts(ledger.db, filter, "DESC", 11)).map(({ id }) => id)).toEqual(failed.slice(0, 2));
 });
 
+test("the oldest request of a state is found, or a time before it if many others are older", async () => {
+  const mine = await openWallet(ledger.inProcess, 1_000n);
+  const { accountId } = mine;
+  for (let at = 0; at < 6; at += 1) await charged(mine, { beganAt: BigInt(THURSDAY + at) });
+  const id = await held(mine);
+  await post(ledger.inProcess, release(id));
+  await ledger.texts.writeTexts({ lines: [lineOf(mine, id, { beganAt: BigInt(THURSDAY + 6) })] });
+  const filter: TextFilter = { ...NO_FILTER, accountId, state: "released", limit: 1 };
+  const msOfOldest = async (mostLines: number) => {
+    const store = createTextLogStore(ledger.db, NO_HOLDS, { sumMs: 60_000, mostLines });
+    return (await store.sum(filter, undefined)).oldestAt?.getTime();
+  };
+  expect(await msOfOldest(7)).toBe(THURSDAY + 6);
+  expect(await msOfOldest(5)).toBe(THURSDAY);
+});
+
+test("long pages of one account leave connections to reads of credits", async () => {
+  const { accountId } = await openWallet(ledger.inProcess, 5n);
+  const other = await ledger.transaction();
+  await other.query("LOCK TABLE text_line IN ACCESS EXCLUSIVE MODE");
+  const callers = new AbortController();
+  const list = () =>
+    ledger.texts.listTexts(
+      { accountId, state: HoldState.RELEASED },
+      { signal: callers.signal, timeoutMs: 60_000 },
+    );
+  const pages = Promise.allSettled(Array.from({ length: 8 }, list));
+  await until(async () => (await lockWaiters(ledger.db)) > 0, { timeoutMs: 60_000 });
+  expect(await ledger.inProcess.getCredits({ accountId })).toMatchObject({ remainingCredits: 5n });
+  callers.abort();
+  await other.query("ROLLBACK");
+  await other.end();
+  expect((await pages).map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => "rejected"));
+});
+
 test("pages are of a provider, by the last attempt, and of several spenders in one order", async () => {
   const [mine, second] = [
     await openWallet(ledger.inProcess, 1_000n),
@@ -285,14 +321,13 @@ test("sums have all requests of a filter, once, with their charge, and the laten
   await expect(ledger.texts.sumTexts(narrow)).rejects.toMatchObject({ param: "bar_ms" });
 });
 
-test("a sum ends at its limit, so it has no connection after its caller has gone", async () => {
+test("a sum ends at its limit, which is a fault of its times and not of billing", async () => {
   const { accountId } = await openWallet(ledger.inProcess, 0n);
   const other = await ledger.transaction();
   await other.query("LOCK TABLE text_line IN ACCESS EXCLUSIVE MODE");
-  const store = createTextLogStore(ledger.db, NO_HOLDS, 100);
+  const store = createTextLogStore(ledger.db, NO_HOLDS, { sumMs: 100, mostLines: 1 });
   const sum = store.sum({ ...NO_FILTER, accountId, limit: 1 }, { from: THURSDAY, widthMs: 60_000 });
-  // The limit of the wait for a lock has another code.
-  await expect(sum).rejects.toMatchObject({ code: "57014" });
+  await expect(sum).rejects.toMatchObject({ reason: "invalid_value", param: "began_after" });
   await other.query("ROLLBACK");
   await other.end();
 });

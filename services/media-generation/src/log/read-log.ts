@@ -2,6 +2,7 @@
 // billing. Both are ordered by begin and id, so the id of the last entry of a page is the cursor of both.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { GENERATION_STATUS } from "@gr/clients";
+import { ServiceError } from "@gr/proto";
 import { HoldState, type TextLogService } from "@gr/proto/billing";
 import type { Generation, SumGenerationsResponseSchema } from "@gr/proto/media";
 import type { KindFilter } from "@gr/request-record";
@@ -103,10 +104,12 @@ async function listTexts(
 ): Promise<Generation[]> {
   const wanted = textFilter(owner, filter);
   if (wanted === undefined) return [];
-  const found = await texts.listTexts({
-    ...{ ...wanted, limit },
-    ...(place === undefined ? {} : { before: { beganAt: BigInt(place.createdAt), requestId: place.id } }),
-  });
+  const found = await ofRequests(
+    texts.listTexts({
+      ...{ ...wanted, limit },
+      ...(place === undefined ? {} : { before: { beganAt: BigInt(place.createdAt), requestId: place.id } }),
+    }),
+  );
   return found.texts.map(textMessage);
 }
 
@@ -144,7 +147,7 @@ export async function sumLog(
   const asked = bars && { barsFrom: BigInt(bars.from), barMs: BigInt(bars.widthMs) };
   const [media, text] = await Promise.all([
     ofMedia === undefined ? NO_SUMS : generationLog.sum(owner, ofMedia, bars),
-    ofTexts === undefined ? undefined : texts.sumTexts({ filter: ofTexts, ...asked }),
+    ofTexts === undefined ? undefined : ofRequests(texts.sumTexts({ filter: ofTexts, ...asked })),
   ]);
   const begins = [media.oldestAt, text?.oldestAt === undefined ? undefined : Number(text.oldestAt)];
   const oldest = begins.filter((at) => at !== undefined);
@@ -164,6 +167,21 @@ export async function sumLog(
 
 /** The owner in the words of billing. */
 export const spenderOf = ({ accountId, keyId = "" }: LogOwner) => ({ accountId, spenderId: keyId });
+
+const TIMES: Readonly<Record<string, string>> = {
+  began_after: "created_after",
+  began_before: "created_before",
+};
+
+/** Names the time at fault as the log does. */
+async function ofRequests<Answer>(answer: Promise<Answer>): Promise<Answer> {
+  return answer.catch((error: unknown) => {
+    if (!(error instanceof ServiceError) || error.param === undefined) throw error;
+    const param = TIMES[error.param];
+    if (param === undefined) throw error;
+    throw new ServiceError(error.reason, error.message.replace(error.param, param), { param });
+  });
+}
 
 /** The greater id first, as UUIDs are ordered in the database. */
 function newestFirst(one: Generation, other: Generation): number {

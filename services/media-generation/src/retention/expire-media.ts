@@ -1,6 +1,5 @@
 // Retention deletes the files of generations after their period, and once more those that a client removed. The row is marked after the
 // deletion. After a crash in between, the next round deletes them again, which has no further effect.
-import type { Clock } from "@gr/runtime";
 import { deleteMedia } from "../storage/delete-media.ts";
 import type { MediaStorage } from "../storage/media-storage.ts";
 import type { RetentionEvents } from "./retention-events.ts";
@@ -14,18 +13,19 @@ export interface ExpireDeps {
   readonly retention: Pick<RetentionStore, "findExpired" | "markExpired" | "findRemoved" | "markRemoved">;
   readonly storage: Pick<MediaStorage, "delete">;
   readonly events: RetentionEvents;
-  readonly clock: Clock;
+  /** Unix milliseconds. A time that is too late deletes files too early. */
+  readonly now: number;
   /** Retention of accounts without their own. */
   readonly days: Days;
 }
 
 /** Runs one round over all expired media. Several processes may run it at once. */
 export async function expireMedia(deps: ExpireDeps, stopping: AbortSignal): Promise<void> {
-  const { retention, events, clock, days } = deps;
+  const { retention, events, now, days } = deps;
   await deleteFound(deps, stopping, {
-    find: () => retention.findExpired(days, clock.now(), AT_ONCE),
+    find: () => retention.findExpired(days, now, AT_ONCE),
     mark: async (ids) => {
-      await retention.markExpired(ids, clock.now());
+      await retention.markExpired(ids, now);
       if (ids.length > 0) events.expired(ids.length);
     },
   });
@@ -36,10 +36,10 @@ export async function expireMedia(deps: ExpireDeps, stopping: AbortSignal): Prom
  * generation may have written them in between, and died before it deleted them.
  */
 export async function deleteRemovedAgain(deps: ExpireDeps, stopping: AbortSignal): Promise<void> {
-  const { retention, clock } = deps;
+  const { retention, now } = deps;
   await deleteFound(deps, stopping, {
-    find: () => retention.findRemoved(clock.now() - WRITTEN_FOR_MS, AT_ONCE),
-    mark: (ids) => retention.markRemoved(ids, clock.now()),
+    find: () => retention.findRemoved(now - WRITTEN_FOR_MS, AT_ONCE),
+    mark: (ids) => retention.markRemoved(ids, now),
   });
 }
 

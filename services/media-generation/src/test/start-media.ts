@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FakeBilling } from "@gr/ledger-model";
 import type { Model } from "@gr/proto/catalog";
-import { type RunningProcess, startProcess } from "@gr/runtime";
+import { type RunningProcess, startProcess, systemClock, type Timer } from "@gr/runtime";
 import { type TestDatabase, until } from "@gr/testing";
 import pg from "pg";
 import { defineMediaGeneration } from "../module.ts";
@@ -69,6 +69,7 @@ export interface Restart {
   /** Models of the catalogue. */
   readonly models?: readonly Model[];
   readonly env?: Readonly<Record<string, string>>;
+  readonly clock?: Timer;
 }
 
 export interface MediaOptions {
@@ -99,10 +100,11 @@ export async function startMedia(options: MediaOptions): Promise<MediaUnderTest>
     options: "-c search_path=media_generation",
   });
   db.on("error", () => undefined);
-  const start = async ({ models = fixedModels, env = {} }: Restart = {}) => {
+  const start = async ({ models = fixedModels, env = {}, clock = systemClock }: Restart = {}) => {
     const media = defineMediaGeneration(options.providers ?? createProviders);
     const started = await startProcess([media, billing.module, catalogOf(models), edgeModule], {
       env: { ...environment(database.url, dataDir, options), ...env },
+      clock,
     });
     const readyUrl = `http://127.0.0.1:${started.httpPort}/readyz`;
     await until(async () => (await fetch(readyUrl)).status === 200, { timeoutMs: 60_000 });

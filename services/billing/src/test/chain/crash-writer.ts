@@ -18,6 +18,12 @@ const CALLERS = 3;
 const RETRY_MS = 20;
 const FOLLOW_MS = 50;
 
+/** The test may have ended before this program began. */
+let running = process.connected;
+process.once("disconnect", () => {
+  running = false;
+});
+
 const settings = parsed(process.env["CRASH_SETTINGS"] ?? "{}") as CrashSettings;
 const { url, logFile, accounts, startedAt, seed } = settings;
 const random = new Random(seed);
@@ -28,10 +34,6 @@ const connection = new ChainConnection({ pool, clock, freeLimit: 50, log, cacheB
 const events = { committed: () => undefined, triedAgain: () => undefined };
 const writer = new LedgerWriter<ChainOperation, Outcome>(connection, events);
 const memory: CrashMemory = { holds: new Map(), calls: [] };
-let running = true;
-process.once("disconnect", () => {
-  running = false;
-});
 
 const unanswered = existsSync(logFile) ? readLog(readFileSync(logFile, "utf8")).unanswered : [];
 const file = openSync(logFile, "a");

@@ -1,5 +1,6 @@
 // Statements of the tests of a distributed ledger: lost workers, and shards that move. On one PostgreSQL there is nothing to lose or move.
 import type { Pool } from "@gr/runtime";
+import { until } from "@gr/testing";
 import type { Random } from "@gr/testing/random";
 import { shardsOf } from "../../shards/shard-store.ts";
 
@@ -9,6 +10,8 @@ const PIDS = `SELECT nodeport AS port, result::int AS pid FROM run_command_on_wo
   WHERE success ORDER BY nodeport`;
 const PLACES = `SELECT shardid::int AS shard, nodename AS host, nodeport AS port FROM citus_shards
   WHERE table_name = 'step'::regclass ORDER BY shardid`;
+
+const PATIENCE = { timeoutMs: 120_000, pauseMs: 500 };
 
 interface Address {
   readonly host: string;
@@ -27,25 +30,23 @@ export async function killWorker(pool: Pool, random: Random): Promise<boolean> {
 /** Moves a shard, with the rows of all tables in it, to another worker. @returns whether it has moved */
 export async function moveShard(pool: Pool, which: number): Promise<boolean> {
   if (!(await shardsOf(pool)).isDistributed) return false;
-  const { rows: places } = await pool.query<Address & { shard: number }>(PLACES);
-  const { rows: workers } = await pool.query<Address>(WORKERS);
-  const place = places[which % places.length];
-  const target = workers.find(({ port }) => port !== place?.port);
-  if (place === undefined || target === undefined) throw new Error("A shard has no other worker.");
-  const { shard, host, port } = place;
-  const values = [shard, host, port, target.host, target.port];
-  await patiently(pool, "SELECT citus_move_shard_placement($1, $2, $3, $4, $5, 'force_logical')", values);
+  await untilDone(async () => {
+    const { rows: places } = await pool.query<Address & { shard: number }>(PLACES);
+    const { rows: workers } = await pool.query<Address>(WORKERS);
+    const place = places[which % places.length];
+    const target = workers.find(({ port }) => port !== place?.port);
+    if (place === undefined || target === undefined) throw new Error("A shard has no other worker.");
+    const { shard, host, port } = place;
+    const values = [shard, host, port, target.host, target.port];
+    await patiently(pool, "SELECT citus_move_shard_placement($1, $2, $3, $4, $5, 'force_logical')", values);
+  });
   return true;
 }
 
 /** Moves shards until all workers have as many. */
 export async function rebalance(pool: Pool): Promise<void> {
-  if ((await shardsOf(pool)).isDistributed)
-    await patiently(
-      pool,
-      "SELECT rebalance_table_shards('step'::regclass, shard_transfer_mode => 'force_logical')",
-      [],
-    );
+  const text = "SELECT rebalance_table_shards('step'::regclass, shard_transfer_mode => 'force_logical')";
+  if ((await shardsOf(pool)).isDistributed) await untilDone(() => patiently(pool, text, []));
 }
 
 /** Transactions of which a worker waits for the second phase, and prepared ones of the coordinator's records. */
@@ -55,6 +56,14 @@ export async function secondPhases(pool: Pool): Promise<number> {
     "SELECT count(*)::int AS count FROM pg_dist_transaction",
   );
   return rows[0]?.count ?? -1;
+}
+
+/** Citus moves no shard while a killed worker starts, nor over a connection of the killed one. */
+async function untilDone(work: () => Promise<void>): Promise<void> {
+  await until(async () => {
+    await work();
+    return true;
+  }, PATIENCE);
 }
 
 async function patiently(pool: Pool, text: string, values: unknown[]): Promise<void> {
