@@ -44,7 +44,7 @@ module.exports = {
   // More than CI has cores: tests wait a lot, for processes, timers and disks. Deep ones have fewer (scripts/test.ts).
   maxWorkers: 4,
   // Modules of files that are done stay in the memory of a worker; a new one begins with none.
-  workerIdleMemoryLimit: "1GB",
+  workerIdleMemoryLimit: "1600MB",
   // The kernel needs more than the usual half second to free the memory of four workers on a busy machine. A worker that stays
   // longer has an open handle (scripts/jest/end-worker.cjs).
   workerGracefulExitTimeout: 120_000,

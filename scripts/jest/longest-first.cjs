@@ -5,21 +5,36 @@ const path = require("node:path");
 const { default: TestSequencer } = require("@jest/test-sequencer");
 
 const ROOT = path.join(__dirname, "..", "..");
-/** Files that need the most time in each form, longest first: more than 20 s of all, or more than a minute of deep tests. */
+/** Files that need the most time in each form, longest first: more than 12 s of all, or more than a minute of deep tests. */
 const LONGEST = {
   quick: [
+    "apps/console/src/test/all-pages.test.tsx",
     "test/abuse/abuse.test.ts",
     "services/media-generation/src/faults.test.ts",
+    "packages/embedded/src/postgres/postgres-server.test.ts",
     "services/media-generation/src/takeover.test.ts",
-    "test/e2e/first-steps.test.ts",
-    "test/e2e/bad-input.test.ts",
     "test/guides/samples.test.ts",
-    "services/media-generation/src/providers/conformance.test.ts",
-    "test/e2e/start.test.ts",
-    "test/prices/text-fields.test.ts",
-    "services/text-proxy/src/overspend-options.test.ts",
-    "test/chaos/kill.test.ts",
+    "test/prices/bills.test.ts",
     "services/billing/src/writer/server-trouble.test.ts",
+    "test/simulation/simulation.test.ts",
+    "test/e2e/start.test.ts",
+    "services/media-generation/src/webhooks.test.ts",
+    "services/text-proxy/src/who-pays.test.ts",
+    "services/catalog/src/sync.test.ts",
+    "services/media-generation/src/idempotency.test.ts",
+    "gateway/src/streaming.test.ts",
+    "services/media-generation/src/resume-generation.test.ts",
+    "test/e2e/keys.test.ts",
+    "test/e2e/catalogue.test.ts",
+    "test/e2e/operators.test.ts",
+    "services/billing/src/holds/holds.test.ts",
+    "services/media-generation/src/generate-videos.test.ts",
+    "gateway/src/unread-answers.test.ts",
+    "packages/runtime/src/run-until-signal.test.ts",
+    "test/abuse/unread-answers.test.ts",
+    "test/prices/every-route.test.ts",
+    "services/text-proxy/src/client-leaves.test.ts",
+    "packages/paid-request/src/paid-requests.test.ts",
   ],
   deep: [
     "test/simulation/mutants.deep.test.ts",

@@ -11,7 +11,9 @@ const TEST_GLOBALS = pathToFileURL(path.join(__dirname, "test-globals.mjs")).hre
 /** Keys of jest-circus in the global object. They are of one file. */
 const EVENT_HANDLERS = Symbol.for("EVENT_HANDLERS");
 const STATE = "JEST_STATE_SYMBOL";
-const SHARING = /^(?!apps\/console\/src\/).*(?<!\.deep)\.test\.ts$/;
+const SHARING = /(?<!\.deep)\.test\.ts$/;
+/** Tests of modules of the web application that import elements or parts that its builder supplies. */
+const NEEDS_BUILDER = /^apps\/console\/src\/pages\/(playground\/|usage\/usage-series\.)/;
 const REPLACES_FUNCTIONS = /[{,] jest\b/;
 
 registerHooks({
@@ -27,7 +29,8 @@ module.exports = class SharedModules extends Runtime {
     super(...options);
     const [{ rootDir }, , , , , , file, { watch, watchAll }] = options;
     const name = path.relative(rootDir, file).replaceAll(path.sep, "/");
-    const isShared = SHARING.test(name) && !REPLACES_FUNCTIONS.test(readFileSync(file, "utf8"));
+    const isShared =
+      SHARING.test(name) && !NEEDS_BUILDER.test(name) && !REPLACES_FUNCTIONS.test(readFileSync(file, "utf8"));
     // A watching run needs changed modules anew.
     this.#isShared = isShared && !watch && !watchAll;
   }

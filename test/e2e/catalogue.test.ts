@@ -21,14 +21,18 @@ interface Listed {
   readonly pricing: { unit: string; default_request: string; highest: string };
 }
 
+const defaultPrice = ({ pricing }: Listed) => Number(pricing.default_request);
+
 /**
  * The price of each model is tested beside its provider (test/prices). Of models with the same way through the router, the quick form makes
- * one.
+ * the cheapest one, whose pictures and videos are small.
  */
 const chosen = byDepth<(models: readonly Listed[]) => readonly Listed[]>({
   quick: (models) => [
     ...new Map(
-      models.map((model) => [`${model.type} ${model.pricing.unit} ${model.capabilities.join()}`, model]),
+      models
+        .toSorted((one, other) => defaultPrice(other) - defaultPrice(one))
+        .map((model) => [`${model.type} ${model.pricing.unit} ${model.capabilities.join()}`, model]),
     ).values(),
   ],
   deep: (models) => models,

@@ -574,7 +574,7 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
       expect((await fetch(url)).status).toBe(200);
       const developer = await join("media-developer@example.com", "developer");
       const removed = await developer.ask("DELETE", of(`requests/${id}/media`));
-      expect([removed.status, removed.body]).toEqual([200, { is_given_up: false }]);
+      expect([removed.status, removed.body]).toEqual([200, { is_cancelling: false }]);
       expect((await fetch(url)).status).toBe(404);
       expect((await viewer.get(of(`requests/${id}`))).body).toMatchObject({
         ...{ deleted: true, data: [], status: "succeeded" },

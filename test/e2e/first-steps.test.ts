@@ -1,5 +1,5 @@
-// The promises of README to a newcomer, with the official SDK, in both topologies. The newcomer gets an image by URL
-// and as base64, a completion and a streamed one. The balance is then lower by exactly the charges.
+// The promises of README to a newcomer, with the official SDK; `npm run test:deep` has the split topology. The newcomer gets an
+// image by URL and as base64, a completion and a streamed one. The balance is then lower by exactly the charges.
 
 import { chargeOf, creditsOf, parsePicoUsd } from "@gr/money";
 import { readMp4 } from "@gr/testing/mp4";
@@ -7,13 +7,13 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import OpenAI, { toFile } from "openai";
 import sharp from "sharp";
 import { call, remainingCredits, simulatorBill } from "./http.ts";
-import { type Router, startRouter, topologies } from "./topology.ts";
+import { type Router, startRouter, topologiesByDepth } from "./topology.ts";
 
-describe.each(topologies)("first steps (%s)", (topology) => {
+describe.each(topologiesByDepth)("first steps (%s)", (topology) => {
   let router: Router;
   let client: OpenAI;
   beforeAll(async () => {
-    router = await startRouter(topology);
+    router = await startRouter(topology, { inProcess: true });
     client = new OpenAI({ apiKey: router.apiKey, baseURL: `${router.baseUrl}/v1/compat`, maxRetries: 0 });
   });
   afterAll(async () => {

@@ -8,8 +8,8 @@ import { Coverage } from "./world/coverage.ts";
 
 /** One history, with its trace, instead of all of them. */
 const SEED = process.env["SIMULATION_SEED"];
-const HISTORIES = Number(process.env["SIMULATION_HISTORIES"] ?? byDepth({ quick: 1_500, deep: 100_000 }));
-const SLICE = byDepth({ quick: 250, deep: 2_500 });
+const HISTORIES = Number(process.env["SIMULATION_HISTORIES"] ?? byDepth({ quick: 500, deep: 100_000 }));
+const SLICE = byDepth({ quick: 125, deep: 2_500 });
 /** Rare cases need many histories. */
 const ENOUGH_FOR_COVERAGE = 50_000;
 const SAME = 20;

@@ -41,7 +41,7 @@ export const requestQuery = z.object({
 export const requestPage = page(requestRecord);
 
 export const removedMedia = z.object({
-  is_given_up: z
+  is_cancelling: z
     .boolean()
     .describe("it was running: its files are deleted at its end, if it was not stopped in time"),
 });

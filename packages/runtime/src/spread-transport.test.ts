@@ -6,7 +6,7 @@ import { type Reason, ServiceError, toConnectError } from "@gr/proto";
 import { BillingService } from "@gr/proto/billing";
 import { ManualClock } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { createRemoteTransport } from "./peers.ts";
+import { createRemoteTransport, reportSilence } from "./peers.ts";
 import { answerErrors, requireServiceToken } from "./rpc/rpc-interceptors.ts";
 import { type RpcServer, startRpcServer } from "./rpc/rpc-server.ts";
 import { addressFor, createServiceClient } from "./rpc/service-client.ts";
@@ -235,6 +235,18 @@ test("a process whose machine cannot be reached is the last choice, and an error
   expect(await addressFor(client, accountId)).toBe(targets[0]?.url);
   resolve = async () => [];
   await expect(dial(gone).getCredits({ accountId })).rejects.toMatchObject({ reason: "service_unavailable" });
+});
+
+test.each([
+  ["an address", { code: "EHOSTUNREACH", syscall: "connect" }, Code.Unavailable],
+  ["a name with several addresses", { code: "EHOSTUNREACH" }, Code.Unavailable],
+  ["the name server", { code: "EAI_FAIL", syscall: "getaddrinfo" }, Code.Unavailable],
+  ["the library", { code: "ERR_HTTP2_ERROR" }, Code.Internal],
+])("an error of %s has the code that it deserves: %p", async (_what, fields, code) => {
+  const cause = Object.assign(new AggregateError([]), fields);
+  const error = new ConnectError("", Code.Internal, undefined, undefined, cause);
+  const call = reportSilence(() => Promise.reject(error))({} as never);
+  await expect(call).rejects.toMatchObject({ code, cause });
 });
 
 test("a call ends while the name server is silent", async () => {

@@ -3,8 +3,8 @@
 import { HoldState, ReleaseReason } from "@gr/proto/billing";
 import { until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { CrashRing, fox, generate, type MediaChild, pictureAnswer } from "./test/crash-ring.ts";
-import { cutOtherConnections } from "./test/log-store.ts";
+import { CrashRing, fox, generate, pictureAnswer, type RunningMedia } from "./test/crash-ring.ts";
+import { cutConnections, otherConnections } from "./test/log-store.ts";
 import type { ScriptEntry } from "./test/scripted-server.ts";
 import { answerOf, movesOf } from "./test/start-media.ts";
 import { mp4Of } from "./test/videos.ts";
@@ -60,8 +60,9 @@ function lockedWhile(
     const body = JSON.stringify(await answer());
     await new Promise<void>((sent) => response.end(body, sent));
     await crashWhen();
+    const connections = await otherConnections(ring.db);
     await crash();
-    await cutOtherConnections(ring.db);
+    await cutConnections(ring.db, connections);
     await ring.db.query("COMMIT");
   };
 }
@@ -258,7 +259,7 @@ describe("kill -9 while a video is made that nobody waits for", () => {
   const urls = () => ({ status: 200, body: { urls: [`${ring.upstream.url}/film.mp4`] } });
 
   /** The only entry of the log, once it has ended. */
-  async function ended(child: MediaChild) {
+  async function ended(child: RunningMedia) {
     const list = async () => (await answerOf(await fetch(`${child.url}/v1/generations`))).body.data;
     await until(async () => (await list())[0]?.status !== "running", { timeoutMs: 60_000 });
     const entries = await list();

@@ -51,25 +51,28 @@ describe("a job in a provider's queue", () => {
 
 describe("two processes on one database", () => {
   /** On a busy machine a process may pause for a moment, which must not count as its death. */
-  const startPatient = (leaseMs = 2_500) => ring.startChild({ MEDIA_LEASE_MS: String(leaseMs) });
+  const patient = (leaseMs = 2_500) => ({ MEDIA_LEASE_MS: String(leaseMs) });
 
   test("do not take a generation from each other while its process lives", async () => {
     const leaseMs = 10_000;
-    const children = [await startPatient(leaseMs), await startPatient(leaseMs)];
+    const processes = [
+      await ring.startSurvivor(patient(leaseMs)),
+      await ring.startSurvivor(patient(leaseMs)),
+    ];
     const longerThanTheLease = leaseMs + 2_000;
     ring.upstream.play(async (response) => {
       await new Promise((resolve) => setTimeout(resolve, longerThanTheLease));
       response.end(JSON.stringify((await pictureAnswer()).body));
     });
-    const answers = await Promise.all(children.map((child) => generate(child)));
+    const answers = await Promise.all(processes.map((each) => generate(each)));
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
     expect(ring.billing.charged).toBe(200n);
     expect(ring.methods()).toEqual(["POST", "POST"]);
   });
 
   test("the survivor ends what the dead one has begun", async () => {
-    const child = await startPatient();
-    await startPatient();
+    const child = await ring.startChild(patient());
+    await ring.startSurvivor(patient());
     ring.upstream.play(child.kill, { status: 200, body: { pico_usd: "9" } });
     await expect(generate(child)).rejects.toThrow();
     await ring.settled();
@@ -81,8 +84,8 @@ describe("two processes on one database", () => {
   });
 
   test("C10, one that wakes up after it was given up ends nothing, books nothing, keeps no file", async () => {
-    const sleeper = await startPatient();
-    await startPatient();
+    const sleeper = await ring.startChild(patient());
+    await ring.startSurvivor(patient());
     let answer: () => void = () => undefined;
     ring.upstream.play(
       async (response) => {
@@ -110,8 +113,8 @@ describe("two processes on one database", () => {
   });
 
   test("C10, one that wakes up after another has made it answers nothing; one charge, one file", async () => {
-    const sleeper = await startPatient();
-    await startPatient();
+    const sleeper = await ring.startChild(patient());
+    await ring.startSurvivor(patient());
     const done = await picture();
     ring.upstream.play(
       job,

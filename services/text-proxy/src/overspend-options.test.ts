@@ -103,8 +103,11 @@ async function pour(response: ServerResponse, event: string): Promise<void> {
   }
 }
 
+const TOKENS = byDepth({ quick: [1, 250], deep: [1, 40, 250] });
 const cases = (["chat/completions", "responses"] as const).flatMap((path) =>
-  [1, 40, 250].flatMap((tokens) => [true, false].map((full) => [path, tokens, full] as const)),
+  TOKENS.flatMap((tokens) =>
+    byDepth({ quick: [true], deep: [true, false] }).map((full) => [path, tokens, full] as const),
+  ),
 );
 
 test.each(cases)(

@@ -44,17 +44,49 @@ export async function testDatabase(
   const run = process.env[OWN_TEMPLATES] ?? "";
   const template = `template_${run}${name.replaceAll(/[^a-z0-9]/gi, "_").toLowerCase()}`;
   const database = `test_${randomUUID().replaceAll("-", "")}`;
-  await withAdmin(server, async (admin) => {
+  await preparedTemplate(server, template, prepare);
+  administrator ??= connectAdministrator(server);
+  const admin = administrator;
+  await admin.query(`CREATE DATABASE ${database} TEMPLATE ${template} STRATEGY FILE_COPY`);
+  return {
+    url: onDatabase(server, database),
+    drop: () => dropDatabase(admin, database),
+  };
+}
+
+/** For statements about databases. PostgreSQL needs more processor time for a new connection than for one of them. */
+let administrator: pg.Pool | undefined;
+
+function connectAdministrator(server: string): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: server,
+    max: 2,
+    // Its idle connections keep no process alive.
+    idleTimeoutMillis: 10_000,
+    allowExitOnIdle: true,
+  });
+  return pool.on("error", () => undefined);
+}
+
+/** Templates that exist, or that this process prepares. */
+const templates = new Map<string, Promise<void>>();
+
+function preparedTemplate(
+  server: string,
+  template: string,
+  prepare: (url: string) => Promise<void>,
+): Promise<void> {
+  const known = templates.get(template);
+  if (known !== undefined) return known;
+  const prepared = withAdmin(server, async (admin) => {
     // Two workers may want the same template at the same time: the second waits and finds it prepared.
     await admin.query("SELECT pg_advisory_lock(hashtext($1))", [template]);
     const { rowCount } = await admin.query("SELECT FROM pg_database WHERE datname = $1", [template]);
     if (rowCount === 0) await createTemplate(admin, server, template, prepare);
-    await admin.query(`CREATE DATABASE ${database} TEMPLATE ${template} STRATEGY FILE_COPY`);
   });
-  return {
-    url: onDatabase(server, database),
-    drop: () => withAdmin(server, (admin) => dropDatabase(admin, database)),
-  };
+  templates.set(template, prepared);
+  prepared.catch(() => templates.delete(template));
+  return prepared;
 }
 
 /** Citus copies no template, so each database is prepared anew. @param servers the coordinator first */
@@ -102,7 +134,7 @@ async function dropAt(server: string, database: string): Promise<boolean> {
  * Drops a database. PostgreSQL waits five seconds for connections that are just being closed; then they are cut. A
  * client that is cut while it closes would fail the test, since nobody listens to its errors any more.
  */
-async function dropDatabase(admin: pg.Client, database: string): Promise<void> {
+async function dropDatabase(admin: pg.Pool, database: string): Promise<void> {
   try {
     await admin.query(`DROP DATABASE ${database}`);
   } catch (error) {

@@ -1,7 +1,7 @@
 // Opens the whole application at an address, in a page without a browser, with a fake router behind it.
 import { beforeAll } from "@jest/globals";
 import { MantineProvider } from "@mantine/core";
-import { Notifications } from "@mantine/notifications";
+import { Notifications, notifications } from "@mantine/notifications";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { cleanup, configure, render } from "@testing-library/react";
@@ -83,6 +83,7 @@ export function reloadApp(): void {
 /** Removes the page and all that it kept, as a sign-out does. */
 export function closeApp(): void {
   cleanup();
+  notifications.clean();
   forgetKept();
   forgetTokens();
   localStorage.clear();

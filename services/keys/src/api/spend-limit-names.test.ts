@@ -1,5 +1,5 @@
 // Guarantees of the two names of a spend limit: a client of the last release and one of this release set the same
-// limit, and each of them reads it.
+// limit, and each of them reads it. The table has both names, too.
 
 import { KeyKind } from "@gr/proto/keys";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
@@ -16,6 +16,13 @@ beforeEach(async () => {
   accountId = (await world.keys.createAccount({ name: "Acme" })).accountId;
 });
 
+/** Values of the two columns of a key, the former name first. */
+async function stored(keyId: string | undefined): Promise<unknown[]> {
+  const sql = "SELECT cap_credits, spend_limit_credits FROM keys.api_key WHERE id = $1";
+  const { rows } = await world.db.query({ text: sql, values: [keyId], rowMode: "array" });
+  return rows[0] ?? [];
+}
+
 const mint = async (limit: { capCredits?: bigint; spendLimitCredits?: bigint }) =>
   (await world.keys.mintKey({ accountId, name: "a key", kind: KeyKind.NORMAL, ...limit })).key;
 
@@ -29,6 +36,7 @@ describe("a spend limit", () => {
     const key = await mint(limit);
     expect(key).toMatchObject(both);
     expect((await world.keys.getKey({ accountId, keyId: key?.keyId ?? "" })).key).toMatchObject(both);
+    expect((await stored(key?.keyId)).map(Number)).toEqual([7, 7]);
   });
 
   test.each([
@@ -45,5 +53,9 @@ describe("a spend limit", () => {
     const minted = await mint({ spendLimitCredits: 7n });
     const { key } = await world.keys.updateKey({ accountId, keyId: minted?.keyId ?? "", ...change });
     expect([key?.capCredits, key?.spendLimitCredits]).toEqual([expected, expected]);
+    const columns = (await stored(key?.keyId)).map((value) =>
+      value === null ? undefined : BigInt(String(value)),
+    );
+    expect(columns).toEqual([expected, expected]);
   });
 });

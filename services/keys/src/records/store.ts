@@ -128,6 +128,8 @@ interface KeyRow {
 
 const INSERTED = `id, account_id, name, kind, hint, active, cap_credits, period, expires_at, created_at, deleted_at,
   revision, response_format, allowed_models, allowed_providers, budget_id, saves_texts`;
+/** Place of the spend limit among the inserted values. It has two columns until the next release, and this version reads the former one. */
+const SPEND_LIMIT = "$7";
 const COLUMNS = `${INSERTED}, former_hint, former_ends_at, unsettled_since`;
 
 const FIND_BY_DIGEST = `SELECT ${COLUMNS}, CASE WHEN digest IN ($1, $2) THEN digest ELSE former_digest END AS digest,
@@ -177,7 +179,7 @@ const DROP_MINT = `DELETE FROM api_key WHERE ${OF_THE_MINT}`;
 
 const LIST_UNSETTLED = "SELECT id FROM api_key WHERE unsettled_since < $1 ORDER BY unsettled_since LIMIT $2";
 
-const CHANGE_KEY = `UPDATE api_key SET name = $2, active = $3, cap_credits = $4, period = $5, expires_at = $6,
+const CHANGE_KEY = `UPDATE api_key SET name = $2, active = $3, cap_credits = $4, spend_limit_credits = $4, period = $5, expires_at = $6,
   deleted_at = $7, response_format = $8, allowed_models = $9, allowed_providers = $10, budget_id = $11, saves_texts = $12,
   unsettled_since = NULL WHERE id = $1`;
 
@@ -215,7 +217,7 @@ export function createKeyStore(pool: Pool): KeyStore {
       const values = [...valuesOf({ ...key, deletedAt: since }), digest, dateOf(since)];
       const places = values.map((_, index) => `$${index + 1}`).join(", ");
       await pool.query(
-        `INSERT INTO api_key (${INSERTED}, digest, unsettled_since) VALUES (${places})`,
+        `INSERT INTO api_key (${INSERTED}, digest, unsettled_since, spend_limit_credits) VALUES (${places}, ${SPEND_LIMIT})`,
         values,
       );
     },

@@ -59,7 +59,7 @@ export interface LogCallsDeps extends RemovalDeps, ReadLogDeps {
   readonly generationLog: LogStore;
 }
 
-/** A sum reads all rows of its filter, so sums wait for each other, and an account has one at a time. */
+/** A sum reads all rows of its filter, so sums wait for each other, and an account has one at a time. A sum without a caller never begins. */
 const sumGate = () =>
   new FairGate({
     places: 2,
@@ -81,17 +81,21 @@ export function logCalls(deps: LogCallsDeps) {
     async removeGeneration(request: RemoveGenerationRequest) {
       const { account_id: accountId, id } = entryOf(request);
       const { removed } = await removeContent(deps, { accountId }, id);
-      return { givenUp: removed === "running" };
+      const isCancelling = removed === "running";
+      return { isCancelling, givenUp: isCancelling };
     },
     async listGenerations(request: ListGenerationsRequest) {
       const { after, limit, owner, filter } = readFilter(request);
       const { generations, hasMore } = await readLog(deps, owner, filter, after, limit);
       return { generations: [...generations], hasMore };
     },
-    async sumGenerations({ filter: wanted, barsFrom, barMs }: SumGenerationsRequest) {
+    async sumGenerations(
+      { filter: wanted, barsFrom, barMs }: SumGenerationsRequest,
+      { signal }: { readonly signal: AbortSignal },
+    ) {
       const { owner, filter } = readFilter(wanted ?? create(ListGenerationsRequestSchema));
       const sum = (bars: Parameters<typeof sumLog>[3]) =>
-        gate.run({ owner: owner.accountId }, () => sumLog(deps, owner, filter, bars));
+        gate.run({ owner: owner.accountId, signal }, () => sumLog(deps, owner, filter, bars));
       if (barMs === 0n) return sum(undefined);
       const { bars_from: from, bar_ms: widthMs } = parseRequest(barFields, {
         bars_from: barsFrom,

@@ -6,7 +6,8 @@ import { createOutbound, type Outbound } from "../providers/outbound.ts";
 import { type MediaJob, type MediaProvider, submitJob } from "../providers/provider.ts";
 import { ProviderError } from "../providers/provider-error.ts";
 import { collect } from "../storage/collect.ts";
-import { immediate, type ProviderUnderTest } from "./conformance.ts";
+import type { ProviderUnderTest } from "./conformance.ts";
+import { immediate } from "./poll-timers.ts";
 import {
   type ReceivedRequest,
   type ScriptEntry,

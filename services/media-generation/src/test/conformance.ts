@@ -2,7 +2,6 @@
 // its own wire format. An adapter that passes is safe for money: it never mistakes an unknown outcome for a failure,
 // never submits twice, never follows an answer to another host, never reveals its secret.
 import { inspect } from "node:util";
-import type { Timer } from "@gr/runtime";
 import { describe, expect, test } from "@jest/globals";
 import { runJob } from "../generation/run-job.ts";
 import { createArtifactReader } from "../providers/artifact.ts";
@@ -11,6 +10,7 @@ import { type MediaJob, type MediaProvider, type Operation, submitJob } from "..
 import { ProviderError, type ProviderFailure } from "../providers/provider-error.ts";
 import { collect } from "../storage/collect.ts";
 import { drawPicture } from "./pictures.ts";
+import { immediate, limitedTimer } from "./poll-timers.ts";
 import { type ScriptEntry, type ScriptedServer, startScriptedServer } from "./scripted-server.ts";
 
 export interface ProviderUnderTest {
@@ -57,11 +57,6 @@ const SOON_MS = 200;
 const LONG_MS = 20_000;
 /** A poll that fails so is repeated. */
 const AGAIN: readonly ProviderFailure[] = ["rate_limited", "unavailable", "timeout", "unknown_outcome"];
-/** A timer without pauses between polls. */
-export const immediate: Timer = {
-  now: () => Date.now(),
-  sleep: () => new Promise((resolve) => setImmediate(resolve)),
-};
 
 class Bench {
   readonly subject: ProviderUnderTest;
@@ -118,7 +113,7 @@ class Bench {
 
   async run(job: MediaJob = this.job, signal = AbortSignal.timeout(LONG_MS)): Promise<Buffer[]> {
     const { provider } = this;
-    const run = { provider, clock: immediate, signal, saveOperation: async () => true };
+    const run = { provider, clock: limitedTimer(), signal, saveOperation: async () => true };
     const { artifacts } = await runJob(run, () => submitJob(provider, job, signal));
     const read = createArtifactReader(this.outbound, immediate);
     const pictures: Buffer[] = [];
@@ -405,9 +400,9 @@ const polls: readonly Check[] = [
     async (bench) => {
       const accepted = bench.subject.queue?.polledAt?.(`${bench.elsewhere.url}/poll`);
       if (accepted === undefined) return;
-      bench.server.play(accepted);
-      bench.elsewhere.play({ status: 500 });
-      await failureOf(bench.run(bench.job, AbortSignal.timeout(SOON_MS)));
+      bench.server.play(accepted, bench.subject.queue?.ended[0]?.[0] ?? { status: 404 });
+      bench.elsewhere.play({ status: 404 });
+      await failureOf(bench.run());
       expect(JSON.stringify(bench.elsewhere.requests)).not.toContain(SECRET);
     },
   ],

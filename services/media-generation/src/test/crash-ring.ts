@@ -8,6 +8,7 @@ import type { FakeBilling, FakeHold } from "@gr/ledger-model";
 import { type RunningProcess, startProcess } from "@gr/runtime";
 import { freePort, startChild, type TestChild, type TestDatabase, until } from "@gr/testing";
 import pg from "pg";
+import { crashModules } from "./crash-modules.ts";
 import { fixedCatalog } from "./fixed-catalog.ts";
 import { migratedDatabase } from "./migrated-database.ts";
 import { drawPicture } from "./pictures.ts";
@@ -18,11 +19,14 @@ const ENTRY = fileURLToPath(new URL("./child/main.ts", import.meta.url));
 const SETTLED_WITHIN_MS = 60_000;
 export const fox = { model: "sandbox/image", prompt: "a fox" };
 
-/** Media generation as a process. */
-export interface MediaChild extends Pick<TestChild, "pid" | "kill" | "pause" | "resume"> {
+/** Media generation, as its clients see it. */
+export interface RunningMedia {
   /** The address for clients. */
   readonly url: string;
 }
+
+/** Media generation as a process of its own. */
+export interface MediaChild extends RunningMedia, Pick<TestChild, "pid" | "kill" | "pause" | "resume"> {}
 
 export class CrashRing {
   readonly upstream: ScriptedServer;
@@ -33,6 +37,7 @@ export class CrashRing {
   readonly #database: TestDatabase;
   readonly #dataDir: string;
   readonly #children: MediaChild[] = [];
+  readonly #inProcess: RunningProcess[] = [];
   readonly #env: Readonly<Record<string, string>>;
 
   private constructor(parts: {
@@ -76,6 +81,18 @@ export class CrashRing {
     return new CrashRing({ upstream, billing, database, dataDir, env, peers, db });
   }
 
+  /**
+   * Starts media generation on the same data in the process of the test, which no test kills: a process of its own would need a second of a
+   * processor.
+   */
+  async startSurvivor(env: Readonly<Record<string, string>> = {}): Promise<RunningMedia> {
+    const running = await startProcess(crashModules, { env: { ...this.#env, ...env } });
+    this.#inProcess.push(running);
+    const readyUrl = `http://127.0.0.1:${running.httpPort}/readyz`;
+    await until(async () => (await fetch(readyUrl)).ok, { timeoutMs: SETTLED_WITHIN_MS });
+    return { url: running.publicUrl("edge") ?? "" };
+  }
+
   /** Starts one more process on the same data. */
   async startChild(env: Readonly<Record<string, string>> = {}): Promise<MediaChild> {
     const edgePort = String(await freePort());
@@ -86,12 +103,12 @@ export class CrashRing {
   }
 
   /**
-   * Sends a request to a new process, kills it at the armed moment, starts another one, and waits
+   * Sends a request to a new process, kills it at the armed moment, starts a survivor, and waits
    * until no hold is open.
    * @param options.env of the process that is killed
    * @param options.later the request is for a video, and does not wait for it: it may be accepted before the crash
    * @param options.callbackUrl receiver of its webhook
-   * @returns the process that continues
+   * @returns the survivor
    */
   async crashAt(
     arm: (crash: () => Promise<void>) => void,
@@ -108,7 +125,7 @@ export class CrashRing {
       later?: boolean;
       callbackUrl?: string;
     } = {},
-  ): Promise<MediaChild> {
+  ): Promise<RunningMedia> {
     const child = await this.startChild(env);
     const death = Promise.withResolvers<void>();
     arm(async () => {
@@ -126,7 +143,7 @@ export class CrashRing {
     await death.promise;
     this.billing.before = async () => undefined;
     this.billing.after = async () => undefined;
-    const next = await this.startChild();
+    const next = await this.startSurvivor();
     await this.settled();
     return next;
   }
@@ -163,6 +180,7 @@ export class CrashRing {
       child.resume();
       await child.kill();
     }
+    for (const running of this.#inProcess) await running.stop();
     await this.db.end();
     await this.#peers.stop();
     await this.upstream.close();
@@ -172,17 +190,17 @@ export class CrashRing {
 }
 
 export function generate(
-  child: MediaChild,
+  { url }: RunningMedia,
   body: object = fox,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Answer> {
-  return postJson(`${child.url}/v1/compat/images/generations`, body, headers);
+  return postJson(`${url}/v1/compat/images/generations`, body, headers);
 }
 
 /** Requests a video without waiting for it. */
-export function generateLater(child: MediaChild, callbackUrl?: string): Promise<Answer> {
+export function generateLater({ url }: RunningMedia, callbackUrl?: string): Promise<Answer> {
   const video = { model: "sandbox/video", prompt: "a fox", callback_url: callbackUrl };
-  return postJson(`${child.url}/v1/compat/videos/generations`, video, { prefer: "respond-async" });
+  return postJson(`${url}/v1/compat/videos/generations`, video, { prefer: "respond-async" });
 }
 
 export async function pictureAnswer(): Promise<FixedAnswer & { body: object }> {

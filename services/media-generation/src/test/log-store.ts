@@ -6,11 +6,17 @@ export async function readRow(db: pg.Pool): Promise<Record<string, unknown>> {
   return (await db.query("SELECT * FROM generation")).rows[0];
 }
 
-/** Ends the queries of a killed process now, before Postgres itself detects its end. */
-export async function cutOtherConnections(db: pg.Client): Promise<void> {
-  await db.query(
-    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
-  );
+/** Backends of a process that is about to be killed. */
+export async function otherConnections(db: pg.Client): Promise<readonly number[]> {
+  const sql =
+    "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+  const { rows } = await db.query<{ pid: number }>(sql);
+  return rows.map(({ pid }) => pid);
+}
+
+/** Ends the queries of the killed process now, before Postgres itself detects its end. */
+export async function cutConnections(db: pg.Client, pids: readonly number[]): Promise<void> {
+  await db.query("SELECT pg_terminate_backend(pid) FROM unnest($1::integer[]) AS pid", [pids]);
 }
 
 export interface FixedEntry {

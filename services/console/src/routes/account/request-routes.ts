@@ -79,9 +79,10 @@ export function requestRoutes(deps: ConsoleDeps): RequestRoutes {
     },
     removeMedia: async (call) => {
       const id = idOf(call);
-      const { givenUp } = await media.removeGeneration({ accountId: accountOf(call), id });
+      // A service of the release before sends the former name alone.
+      const { isCancelling, givenUp } = await media.removeGeneration({ accountId: accountOf(call), id });
       await recordAudit(deps, call, { action: "media.removed", subject: id });
-      return { is_given_up: givenUp };
+      return { is_cancelling: isCancelling || givenUp };
     },
   };
 }

@@ -1,16 +1,5 @@
-// Media generation and its edge as a process of their own, to be killed by tests. Billing and the catalogue are remote;
-// besides the real providers there is one with a queue.
+// Media generation and its edge as a process of their own, to be killed by tests.
 import { run } from "@gr/runtime";
-import { defineMediaGeneration } from "../../module.ts";
-import { createProviders } from "../../providers/configured-providers.ts";
-import { edgeModule } from "../edge.ts";
-import { queueProvider } from "../queue-provider.ts";
+import { crashModules } from "../crash-modules.ts";
 
-const media = defineMediaGeneration((config, outbound) => {
-  const providers = [...createProviders(config, outbound).values()];
-  const lookUp = providers[0]?.lookUp;
-  const { OPENAI_BASE_URL: url }: Readonly<Record<string, unknown>> = config;
-  const queue = queueProvider({ url: String(url), secret: "sandbox", outbound, lookUp });
-  return new Map([...providers, queue].map((each) => [each.name, each]));
-});
-await run([media, edgeModule]);
+await run(crashModules);
