@@ -7,7 +7,7 @@ import { getHeapStatistics } from "node:v8";
 /** V8 collects after 64 MB of new buffers. Without a write, this one uses addresses and no memory. */
 const NOTICED_BYTES = 128 * 1024 * 1024;
 /** Collections in a row. One that has begun before the end of an object keeps it, so the next one follows. */
-export const COLLECTIONS = 3;
+export const COLLECTIONS = 2;
 export const QUIET_MS = 2_000;
 /** Bytes of new objects in that time, up to which a process counts as quiet. */
 const QUIET_BYTES = 2 * 1024 * 1024;
@@ -43,9 +43,14 @@ export function processMemory(readings: MemoryReadings = readMemory()): ProcessM
   return { totalBytes, heapBytes: Math.min(heap, totalBytes) };
 }
 
-/** Starts a collection beside the work of the process. */
+/** Collects unreachable objects and buffers. The process stops meanwhile: 50 to 130 ms with 120 to 300 MB of reachable objects. */
 export function startCollection(): void {
-  new ArrayBuffer(NOTICED_BYTES);
+  try {
+    new ArrayBuffer(NOTICED_BYTES);
+  } catch (error) {
+    // The addresses of this process are limited (`ulimit -v`). It collects when it allocates.
+    if (!(error instanceof RangeError)) throw error;
+  }
 }
 
 /** Collects when the objects of a quiet process use more memory than after the collection before. */
