@@ -151,6 +151,7 @@ export function createHttpApp({
   });
   app.addHook("onResponse", (request, _reply, done) => {
     if (!request.raw.complete) linger(request);
+    else if (request.raw.readableLength > 0) request.raw.resume();
     done();
   });
   if (uploads !== undefined) cutStalledUploads(app, uploads, refuse);
