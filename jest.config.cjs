@@ -25,7 +25,7 @@ module.exports = {
   // Parts of the web application that its builder supplies.
   moduleNameMapper: {
     "^virtual:console-addresses$": "<rootDir>/apps/console/src/test/console-addresses.ts",
-    "^(@mantine/core/styles/.+|@mantine/spotlight/styles|\\./later)\\.css$":
+    "^(@mantine/core/styles/.+|@mantine/(?:spotlight|notifications)/styles|\\./later)\\.css$":
       "<rootDir>/apps/console/src/test/no-styles.ts",
   },
   filter: "<rootDir>/scripts/jest/select-tests.cjs",

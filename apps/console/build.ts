@@ -17,6 +17,7 @@ const SOURCES = [
   "vite.config.ts",
   "code-groups.ts",
   "first-load.ts",
+  "slim-parts.ts",
   "build.ts",
   "public",
   "src",

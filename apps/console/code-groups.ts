@@ -6,12 +6,40 @@ export const APPLICATION = "all-pages";
 /** Bytes of modules that some pages share: fewer join their neighbours. */
 const SMALL = 12_000;
 
+/** Parts that several pages load, each apart from the others: a page without menus loads no menus. First ones win. */
+const SHARED_PARTS = [
+  ["fields", /\/components\/(?:TextInput|PasswordInput)\/|\/CheckIcon\.mjs$/],
+  ["forms", /\/@mantine\/form\/|\/klona\/|\/fast-deep-equal\/|\/src\/parts\/forms\/field-errors\.ts$/],
+  ["account", /\/src\/(?:layout\/account-frame|pages\/account\/home\/home)\.tsx$/],
+  ["rules", /\/zod\/|\/packages\/console-api\/|\/src\/parts\/forms\/form-rules\.ts$/],
+  [
+    "layers",
+    /\/(?:use-focus-trap|use-focus-return|FocusTrap|Overlay|Portal|create-scoped-keydown-handler)\//,
+  ],
+  ["tabs", /\/components\/Tabs\//],
+  ["switches", /\/components\/Switch\//],
+  ["checks", /\/components\/Checkbox\//],
+  ["dialogs", /\/components\/(?:Modal|ModalBase)\/|\/src\/parts\/dialogs\/ask-first\.tsx$/],
+  ["drawers", /\/components\/Drawer\//],
+  ["popovers", /\/@floating-ui\/|\/components\/Popover\//],
+  ["choices", /\/components\/Select\//],
+  ["limits", /\/components\/Chip\/|\/src\/parts\/forms\/limit-fields\.tsx$/],
+  ["menus", /\/components\/Menu\//],
+  ["tips", /\/components\/Tooltip\//],
+  ["markdown", /\/src\/parts\/markdown\.tsx$/],
+  ["filters", /\/src\/parts\/filters\/(?:filter-chips|time-filter)\.tsx$/],
+] as const;
+
 export const CODE_GROUPS = [
-  // Boot needs this part of the builder before all others.
-  { name: "preload", test: /preload-helper/, priority: 5 },
-  { name: APPLICATION, test: /\/src\/main\.tsx$/, priority: 4 },
-  { name: "forms", test: /\/src\/pages\/sign-in\/sign-in\.tsx$/, priority: 3 },
-  { name: "account", test: /\/src\/(?:layout\/account-frame|pages\/account\/home\/home)\.tsx$/, priority: 2 },
+  // Boot needs these parts before all others.
+  { name: "preload", test: /preload-helper|\/src\/api\/early-answers\.ts$/, priority: 100 },
+  {
+    name: APPLICATION,
+    // Each page changes something, and the sign-in page and fields share some small parts with Home.
+    test: /\/src\/(?:main|api\/request-paths|parts\/forms\/act)\.tsx?$|\/(?:Paper|IconX|IconCheck|use-uncontrolled|use-resolved-styles-api)\.mjs$/,
+    priority: 99,
+  },
+  ...SHARED_PARTS.map(([name, test], place) => ({ name, test, priority: 50 - place })),
   // Home of a new account shows code.
   { name: "samples", test: /\/src\/parts\/forms\/samples\.tsx$/, priority: 1 },
   {
@@ -22,7 +50,7 @@ export const CODE_GROUPS = [
       entriesAware: true,
       entriesAwareMergeThreshold: SMALL,
     },
-    // Only forms check rules, and styles are in files of their own.
-    test: (id: string) => !/\/zod\/|\.css$|-styles\.ts$/.test(id),
+    // Styles are in files of their own.
+    test: (id: string) => !/\.css$|-styles\.ts$/.test(id),
   },
 ];

@@ -29,6 +29,8 @@ const FONTS = [
   },
 ] as const;
 const FIRST_FONT = "inter";
+/** Boot adds these styles, so they do not delay the painting of the waiting page, which has rules of its own. */
+const FIRST_STYLES = "first-styles";
 
 export function firstLoad(): Plugin {
   return {
@@ -52,8 +54,12 @@ export function firstLoad(): Plugin {
         ...(bundle === undefined
           ? []
           : [
-              link({ rel: "preload", as: "font", type: "font/woff2", href: fontAddress(FIRST_FONT, bundle) }),
-              ...applicationFiles(bundle).map((file) => link({ rel: "modulepreload", href: `/${file}` })),
+              link({ rel: "preload", as: "font", type: "font/woff2", href: assetOf(FIRST_FONT, bundle) }),
+              link({ rel: "preload", as: "style", href: assetOf(FIRST_STYLES, bundle) }),
+              // Fonts and styles come first: they are small.
+              ...applicationFiles(bundle).map((file) =>
+                link({ rel: "modulepreload", href: `/${file}`, fetchpriority: "low" }),
+              ),
             ]),
       ],
     },
@@ -71,7 +77,7 @@ function link(attrs: Record<string, string>): HtmlTagDescriptor {
 /** Rules of the fonts, in the page: browsers find the fonts before the style sheet. */
 function fontRules(bundle: Rolldown.OutputBundle | undefined): HtmlTagDescriptor {
   const rules = FONTS.map(({ name, file, rule }) => {
-    const address = bundle === undefined ? `/@fs${file}` : fontAddress(name, bundle);
+    const address = bundle === undefined ? `/@fs${file}` : assetOf(name, bundle);
     const all = { ...rule, src: `url("${address}") format("woff2")` };
     return `@font-face{${Object.entries(all)
       .map(([property, value]) => `${property}:${value}`)
@@ -80,9 +86,12 @@ function fontRules(bundle: Rolldown.OutputBundle | undefined): HtmlTagDescriptor
   return { tag: "style", children: rules.join(""), injectTo: "head" };
 }
 
-function fontAddress(name: string, bundle: Rolldown.OutputBundle): string {
-  const found = Object.keys(bundle).find((file) => file.startsWith(`assets/${name}-`));
-  if (found === undefined) throw new Error(`The build has no font ${name}.`);
+/** Address of a font or a style sheet. */
+function assetOf(name: string, bundle: Rolldown.OutputBundle): string {
+  const found = Object.keys(bundle).find(
+    (file) => file.startsWith(`assets/${name}-`) && !file.endsWith(".js"),
+  );
+  if (found === undefined) throw new Error(`The build has no file ${name}.`);
   return `/${found}`;
 }
 

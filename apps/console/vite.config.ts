@@ -5,6 +5,7 @@ import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
 import { CODE_GROUPS } from "./code-groups.ts";
 import { firstLoad } from "./first-load.ts";
+import { slimParts } from "./slim-parts.ts";
 
 const ROUTER = "http://127.0.0.1:8080";
 
@@ -25,28 +26,8 @@ function consoleAddresses(): Plugin {
   };
 }
 
-/**
- * Mantine's scroll area merges refs by a function of the package that places popovers. This one is of a package that each page
- * has, so pages without a popover do not load the other.
- */
-function smallScrollArea(): Plugin {
-  const name = "virtual:merge-refs";
-  return {
-    name,
-    enforce: "pre",
-    resolveId: (id, importer) =>
-      id === name || (id === "@floating-ui/react" && importer?.endsWith("/ScrollArea.mjs"))
-        ? name
-        : undefined,
-    load: (id) =>
-      id === name
-        ? 'import { useMergedRef } from "@mantine/hooks"; export const useMergeRefs = (refs) => useMergedRef(...refs);'
-        : undefined,
-  };
-}
-
 export default defineConfig({
-  plugins: [react(), consoleAddresses(), firstLoad(), smallScrollArea()],
+  plugins: [react(), consoleAddresses(), firstLoad(), slimParts()],
   html: { cspNonce: "__CSP_NONCE__" },
   build: {
     assetsInlineLimit: 0,

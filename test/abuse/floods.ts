@@ -3,6 +3,7 @@
 import { creditsOf } from "@gr/money";
 import { gather } from "../bench/targets/gather-crowd.ts";
 import { mintKey, openAccount } from "../chaos/customers.ts";
+import { keysOf } from "../e2e/operator.ts";
 import * as attacks from "./attacks.ts";
 import type { AbuseRing, Attack, Caller } from "./ring.ts";
 
@@ -103,15 +104,16 @@ function askForMails(ring: AbuseRing, path: string): End {
   }, 40);
 }
 
-async function keysOf(ring: AbuseRing, count: number): Promise<string[]> {
+async function secretsOf(ring: AbuseRing, count: number): Promise<string[]> {
   const { dataDir } = ring.router;
   const account = await openAccount(dataDir, creditsOf("1"));
+  const operator = await keysOf(dataDir);
   const secrets: string[] = [];
   let asked = 0;
   const mint = async () => {
     while (asked < count) {
       asked += 1;
-      secrets.push((await mintKey(dataDir, account)).secret);
+      secrets.push((await mintKey(dataDir, account, {}, operator)).secret);
     }
   };
   await Promise.all(Array.from({ length: MINTED_TOGETHER }, mint));
@@ -234,7 +236,7 @@ export const FLOODS: Readonly<Record<string, Flood>> = {
     victim: "chat",
     mostAdmitted: (seconds) => ACCOUNT_AT_ONCE + ACCOUNT_PER_SECOND * seconds,
     start: async (ring) => {
-      const secrets = await keysOf(ring, KEYS);
+      const secrets = await secretsOf(ring, KEYS);
       let sent = 0;
       return repeat(
         () => {

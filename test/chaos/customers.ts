@@ -24,13 +24,17 @@ export async function openAccount(dataDir: string, credits: Credits): Promise<st
   return accountId;
 }
 
-/** @param limits a spend limit for the whole life of the key; Unix milliseconds of its expiry */
+/**
+ * @param limits a spend limit for the whole life of the key; Unix milliseconds of its expiry
+ * @param operator for many keys over one connection. Absent: a connection of its own
+ */
 export async function mintKey(
   dataDir: string,
   accountId: string,
   limits: { cap?: Credits; expiresAt?: number; savesTexts?: true } = {},
+  operator?: Awaited<ReturnType<typeof keysOf>>,
 ): Promise<CustomerKey> {
-  const { key, secret } = await (await keysOf(dataDir)).mintKey({
+  const { key, secret } = await (operator ?? (await keysOf(dataDir))).mintKey({
     accountId,
     name: "Chaos key",
     kind: KeyKind.NORMAL,

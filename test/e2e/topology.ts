@@ -19,7 +19,7 @@ const entries: Record<Topology, string> = {
   split: fileURLToPath(new URL("../../apps/all-in-one/src/split.ts", import.meta.url)),
 };
 /** A router in the process of its test is never killed, so a late answer means a slow machine. */
-const QUIET = { LOG_LEVEL: "silent", SERVICE_CALL_TIMEOUT_MS: "120000" };
+const QUIET = { LOG_LEVEL: "silent", SERVICE_CALL_TIMEOUT_MS: "50000" };
 /** Ends only a router that hangs: the first start in a clone builds the console. */
 const START_TIMEOUT_MS = 540_000;
 const STOP_TIMEOUT_MS = 120_000;

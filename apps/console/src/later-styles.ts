@@ -14,7 +14,6 @@ import "@mantine/core/styles/List.css";
 import "@mantine/core/styles/Mark.css";
 import "@mantine/core/styles/Menu.css";
 import "@mantine/core/styles/Modal.css";
-import "@mantine/core/styles/NumberInput.css";
 import "@mantine/core/styles/Tooltip.css";
 import "@mantine/core/styles/SimpleGrid.css";
 import "@mantine/core/styles/Slider.css";

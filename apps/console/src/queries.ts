@@ -7,6 +7,7 @@ const FRESH_MS = 10_000;
 const MOST_TRIES = 3;
 
 export const SESSION_KEY = ["session"] as const;
+export const PASSKEYS_KEY = ["passkeys"] as const;
 
 export function createQueries(): QueryClient {
   const signedOut = (error: unknown) => {

@@ -1,12 +1,6 @@
 // A request as curl, Node and Python write it: the same path, fields, files and headers as the sent request.
 import type { ModelType } from "./api/public-api.ts";
-
-export const PATHS = {
-  text: "/v1/compat/chat/completions",
-  image: "/v1/compat/images/generations",
-  video: "/v1/compat/videos/generations",
-} as const satisfies Record<ModelType, string>;
-export const EDITS_PATH = "/v1/compat/images/edits";
+import { pathOf } from "./api/request-paths.ts";
 
 export interface Sample {
   readonly name: "curl" | "Node" | "Python";
@@ -55,11 +49,6 @@ export function sampleCode(
     { name: "Node", code: node(request) },
     { name: "Python", code: python(request) },
   ];
-}
-
-/** Path of a request with or without files. */
-export function pathOf(type: ModelType, hasFiles: boolean): string {
-  return type === "image" && hasFiles ? EDITS_PATH : PATHS[type];
 }
 
 /** A word of the shell, in single quotes. */

@@ -27,7 +27,9 @@ export const sessionState = z.object({
   accounts: z.array(membership).describe("oldest first; empty = the person belongs to none yet"),
   invitations: z
     .array(waitingInvitation)
-    .describe("live invitations to the address of the person, oldest first, at most 20"),
+    .describe(
+      "live invitations to the address of the person, oldest first, at most 20; an answered one is replaced by the next",
+    ),
   sign_up: z.enum(["open", "closed"]).describe("closed: people are invited, or added by the operator"),
   sends_mail: z
     .boolean()

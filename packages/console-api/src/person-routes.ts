@@ -219,4 +219,11 @@ export const personRoutes = routes({
     summary: "Join an account by one of the invitations in the own session",
     answer: people.membership,
   },
+  declineInvitation: {
+    method: "DELETE",
+    path: "/console/api/invitations/:id",
+    access: "person",
+    summary: "Decline one of the invitations in the own session, which ends it",
+    status: 204,
+  },
 });

@@ -6,9 +6,9 @@ export { FairGate, type FairGateOptions, type FairWork } from "./bodies/fair-gat
 export { parseForeignJson, readForeignJson } from "./bodies/foreign-json.ts";
 export { FormFile, type FormRules } from "./bodies/form-body.ts";
 export { allowanceOf, type BodyMeter, type BodyRules, incomingBodyOf } from "./bodies/incoming-body.ts";
-export { parseJsonBytes } from "./bodies/json-body.ts";
+export { layoutOfLong, parseJsonBytes } from "./bodies/json-body.ts";
 export { endOfJsonString, guardJson, JsonGuard, OF_REQUESTS, type StringPlace } from "./bodies/json-guard.ts";
-export { stringLengthIn } from "./bodies/parse-in-slices.ts";
+export { type Member, type ObjectLayout, stringLengthIn } from "./bodies/parse-in-slices.ts";
 export { loopTurns } from "./bodies/parse-in-turns.ts";
 export { parseRequest } from "./bodies/parse-request.ts";
 export { carefulTime } from "./database/careful-time-store.ts";

@@ -22,6 +22,8 @@ import { isRefusedStream, type SpreadOptions, SpreadTransport } from "./spread-t
 const TOKEN_REFRESH_MS = 20_000;
 /** Interval of pings on a connection that waits for an answer. */
 const PING_INTERVAL_MS = 30_000;
+/** Codes of the operating system, as of a name with several addresses that all fail. Codes of Node begin with ERR_. */
+const SYSTEM_ERROR = /^E(AI_)?[A-Z]+$/;
 /** Tries of one call: several processes may stop one after the other. */
 const MOST_TRIES = 3;
 
@@ -160,12 +162,13 @@ const repeatRefused: Interceptor = (next) => async (request) => {
  * Reports errors of the operating system as silence of the other process. The library has the code of a defect for errors outside of its
  * list, such as EHOSTUNREACH.
  */
-const reportSilence: Interceptor = (next) => async (request) => {
+export const reportSilence: Interceptor = (next) => async (request) => {
   try {
     return await next(request);
   } catch (error) {
     const { code, rawMessage, cause } = ConnectError.from(error);
-    if (code !== Code.Internal || (cause as { syscall?: unknown })?.syscall === undefined) throw error;
+    if (code !== Code.Internal || !SYSTEM_ERROR.test(String((cause as { code?: unknown })?.code)))
+      throw error;
     throw new ConnectError(rawMessage, Code.Unavailable, undefined, undefined, cause);
   }
 };

@@ -20,7 +20,7 @@ import {
 import { createLogger, type Logger } from "./process/logger.ts";
 import { memoryShares } from "./process/memory-shares.ts";
 import { OperatorError, sentenceOf } from "./process/operator-error.ts";
-import type { ProcessMemory } from "./process/process-memory.ts";
+import { collectWhenQuiet, type ProcessMemory } from "./process/process-memory.ts";
 import { answerErrors, requireServiceToken } from "./rpc/rpc-interceptors.ts";
 import { healthService, reflectionService } from "./rpc/rpc-introspection.ts";
 import { startRpcServer } from "./rpc/rpc-server.ts";
@@ -284,6 +284,7 @@ export async function runUntilSignal(start: (stopping: AbortSignal) => Promise<S
   process.on("SIGHUP", () => void stop());
   // A launcher with a channel to this process has died: no other process would stop it.
   process.on("disconnect", () => void stop());
+  collectWhenQuiet();
   try {
     started = await start(stopping.signal);
     if (signalledAt !== undefined) {

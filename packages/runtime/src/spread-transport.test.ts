@@ -1,12 +1,12 @@
 // Guarantees of calls to a module with several processes: one account has one process, and the end of a process moves its accounts
 // without a lost call.
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { type Reason, ServiceError, toConnectError } from "@gr/proto";
 import { BillingService } from "@gr/proto/billing";
 import { ManualClock } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { createRemoteTransport } from "./peers.ts";
+import { createRemoteTransport, reportSilence } from "./peers.ts";
 import { answerErrors, requireServiceToken } from "./rpc/rpc-interceptors.ts";
 import { type RpcServer, startRpcServer } from "./rpc/rpc-server.ts";
 import { addressFor, createServiceClient } from "./rpc/service-client.ts";
@@ -161,6 +161,25 @@ test.each([
   expect(new Set(sent).size).toBe(times);
 });
 
+test("the tries of a call share its deadline", async () => {
+  const limits: (number | undefined)[] = [];
+  const unary: Transport["unary"] = async (_method, _signal, timeoutMs) => {
+    limits.push(timeoutMs);
+    clock.advance(3_000);
+    const cause = Object.assign(new Error(""), { code: "EHOSTUNREACH", syscall: "connect" });
+    throw new ConnectError("", Code.Unavailable, undefined, undefined, cause);
+  };
+  const options = {
+    url: "http://billing",
+    clock,
+    connect: () => ({ unary, stream: () => Promise.reject(new Error("no stream")) }),
+    resolve: async () => ["http://one", "http://two", "http://three"],
+  };
+  const client = createServiceClient(BillingService, "billing", new SpreadTransport(options));
+  await expect(client.getCredits({ accountId: "a" }, { timeoutMs: 5_000 })).rejects.toThrow();
+  expect(limits).toEqual([5_000, 2_000, 1]);
+});
+
 test("a silent process is tried by one call at a time, and has its accounts again after an answer", async () => {
   const sockets = new Set<Socket>();
   const silent = createServer((socket) => void sockets.add(socket));
@@ -193,11 +212,13 @@ test("a silent process is tried by one call at a time, and has its accounts agai
 });
 
 test.each<[Reason, boolean]>([
-  ["service_unavailable", true],
+  ["account_not_found", true],
+  ["service_unavailable", false],
   ["billing_unavailable", false],
-])("a process that answers %s keeps its accounts: %p", async (reason, keeps) => {
+])("a trial that a process answers with %s ends its silence: %p", async (reason, ends) => {
+  let error = new ConnectError("no answer", Code.DeadlineExceeded);
   const answer = async () => {
-    throw toConnectError(new ServiceError(reason, "Try again."));
+    throw error;
   };
   const options = {
     url: "http://billing",
@@ -207,8 +228,13 @@ test.each<[Reason, boolean]>([
   };
   const client = createServiceClient(BillingService, "billing", new SpreadTransport(options));
   const before = await addressFor(client, "a");
-  await expect(client.getCredits({ accountId: "a" })).rejects.toMatchObject({ reason });
-  expect((await addressFor(client, "a")) === before).toBe(keeps);
+  const call = () => client.getCredits({ accountId: "a" });
+  await expect(call()).rejects.toThrow();
+  expect(await addressFor(client, "a")).not.toBe(before);
+  clock.advance(2_000);
+  error = toConnectError(new ServiceError(reason, "An answer."));
+  await expect(call()).rejects.toMatchObject({ reason });
+  expect((await addressFor(client, "a")) === before).toBe(ends);
 });
 
 test("the address of a process keeps the rest of its URL, in one family", () => {
@@ -235,6 +261,18 @@ test("a process whose machine cannot be reached is the last choice, and an error
   expect(await addressFor(client, accountId)).toBe(targets[0]?.url);
   resolve = async () => [];
   await expect(dial(gone).getCredits({ accountId })).rejects.toMatchObject({ reason: "service_unavailable" });
+});
+
+test.each([
+  ["an address", { code: "EHOSTUNREACH", syscall: "connect" }, Code.Unavailable],
+  ["a name with several addresses", { code: "EHOSTUNREACH" }, Code.Unavailable],
+  ["the name server", { code: "EAI_FAIL", syscall: "getaddrinfo" }, Code.Unavailable],
+  ["the library", { code: "ERR_HTTP2_ERROR" }, Code.Internal],
+])("an error of %s has the code that it deserves: %p", async (_what, fields, code) => {
+  const cause = Object.assign(new AggregateError([]), fields);
+  const error = new ConnectError("", Code.Internal, undefined, undefined, cause);
+  const call = reportSilence(() => Promise.reject(error))({} as never);
+  await expect(call).rejects.toMatchObject({ code, cause });
 });
 
 test("a call ends while the name server is silent", async () => {

@@ -64,9 +64,15 @@ export class SpreadTransport implements RoutedTransport {
   }
 
   unary: Transport["unary"] = async (method, signal, timeoutMs, header, input, context) => {
+    const { clock } = this.#options;
+    const begunAt = clock.now();
     const asking = this.#refresh();
     if (!this.#hasAnswer) await this.#firstAnswer(asking);
-    const call = (transport: Transport) => transport.unary(method, signal, timeoutMs, header, input, context);
+    // One deadline is for the name server and all tries.
+    const call = (transport: Transport) => {
+      const leftMs = timeoutMs && Math.max(timeoutMs - (clock.now() - begunAt), 1);
+      return transport.unary(method, signal, leftMs, header, input, context);
+    };
     const [first, ...others] = this.#choices(context?.get(calledAddress), input).slice(0, MOST_TRIES);
     if (first === undefined) return call(this.#byName);
     for (let address = first; ; ) {
@@ -172,10 +178,9 @@ function wasNeverRead(error: unknown): boolean {
   return cause?.syscall === "connect" && UNREACHED.has(cause.code);
 }
 
-/** A process that cannot decide about money is no use to its accounts. Any other reason is about one call, and its caller may be the cause. */
+/** A process that reports itself unavailable, as without its database, is no use to its accounts. Any other reason is about the call. */
 function hasAnswered(error: unknown): boolean {
-  const answer = fromConnectError(error);
-  return answer instanceof ServiceError && answer.reason !== "billing_unavailable";
+  return !wasSilent(error) && fromConnectError(error) instanceof ServiceError;
 }
 
 function wasSilent(error: unknown): boolean {

@@ -90,7 +90,6 @@ export const billingModule = defineModule({
           clockCheck.compare(pool),
         );
         repeat(FOLLOW_EVERY_MS, "committed steps could not be added to the sums", () => ledger.follow());
-        repeat(SWEEP_EVERY_MS, "old claims could not be deleted", (stopping) => ledger.sweep(stopping));
         repeat(SWEEP_EVERY_MS, "closed months could not be sealed", (stopping) => ledger.seal(stopping));
         repeat(LOOK_EVERY_MS, "open holds could not be counted", async () =>
           events.holdsSeen(await holds.countOpen()),
@@ -101,6 +100,7 @@ export const billingModule = defineModule({
             await clockCheck.requireRightClock(pool);
             await round(new Date(clock.now()), stopping);
           });
+        sweep("old claims could not be deleted", (_now, stopping) => ledger.sweep(stopping));
         const problem = "old lines of the text log could not be deleted, or its next months not be created";
         sweep(problem, async (now, stopping) => {
           await texts.removeOld(textDays, now, stopping);

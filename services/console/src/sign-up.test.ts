@@ -157,6 +157,34 @@ describe.each(["open", "closed"])("sign-up %s", (setting) => {
     expect(entry).toMatchObject({ actor: email, action: "member.joined" });
   });
 
+  test("an invitation ends when its person declines it, by nobody else, and the next one follows", async () => {
+    const email = "often-invited@example.com";
+    const person = await served.signedIn(email);
+    await served.pool.query(
+      `WITH accounts AS (INSERT INTO account (id, name)
+         SELECT gen_random_uuid(), 'Account ' || n FROM generate_series(1, 21) n RETURNING id, name)
+       INSERT INTO invitation (id, account_id, email, role, invited_by, token_digest, created_at, expires_at)
+         SELECT gen_random_uuid(), id, $1, 'viewer', 'lena@example.com', sha256(id::text::bytea),
+           now() + split_part(name, ' ', 2)::int * interval '1 second', now() + interval '1 day' FROM accounts`,
+      [email],
+    );
+    const waiting = async (): Promise<{ id: string; account_name: string }[]> =>
+      (await person.get("session")).body.invitations;
+    const names = async () => (await waiting()).map(({ account_name }) => account_name);
+    const [first] = await waiting();
+    expect(await names()).toEqual(Array.from({ length: 20 }, (_, index) => `Account ${index + 1}`));
+    const decline = async (browser: Browser, id = "") =>
+      (await browser.ask("DELETE", `invitations/${id}`)).status;
+    expect(await decline(await served.signedIn("not-asked@example.com"), first?.id)).toBe(404);
+    expect(await decline(served.browser(), first?.id)).toBe(401);
+    expect(await decline(person, "no-uuid")).toBe(404);
+    expect(await decline(person, first?.id)).toBe(204);
+    expect(await decline(person, first?.id)).toBe(404);
+    expect(await names()).toEqual(Array.from({ length: 20 }, (_, index) => `Account ${index + 2}`));
+    const audit = await served.pool.query("SELECT actor, action FROM audit WHERE subject = $1", [first?.id]);
+    expect(audit.rows).toEqual([{ actor: email, action: "invitation.declined" }]);
+  });
+
   test("an invitation sets no password of a person whose address is verified", async () => {
     const email = "member-elsewhere@example.com";
     const person = await served.signedIn(email);

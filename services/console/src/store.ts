@@ -84,6 +84,8 @@ export interface ConsoleStore {
     by: Buffer | string,
     person: Pick<Member, "personId" | "email">,
   ): Promise<Membership | undefined>;
+  /** Deletes an invitation to this address. @returns its account, or undefined if there is none */
+  declineInvitation(id: string, email: string): Promise<string | undefined>;
   audit(record: AuditRecord): Promise<void>;
   /** Newest first. */
   listAudit(accountId: string, limit: number, after: bigint | undefined): Promise<AuditEntry[]>;
@@ -181,6 +183,11 @@ export function createConsoleStore(pool: Pool): ConsoleStore {
       return (await pool.query(sql, [accountId, id])).rowCount === 1;
     },
     acceptInvitation: (by, person) => inTransaction(pool, (client) => acceptInvitation(client, by, person)),
+    declineInvitation: async (id, email) => {
+      const sql =
+        "DELETE FROM invitation WHERE id = $1 AND email = $2 AND expires_at > now() RETURNING account_id";
+      return (await rowsOf<{ account_id: string }>(sql, [id, email]))[0]?.account_id;
+    },
     audit: async ({ accountId, actor, action, subject, detail, address }) => {
       const sql =
         "INSERT INTO audit (account_id, actor, action, subject, detail, address) VALUES ($1, $2, $3, $4, $5, $6)";

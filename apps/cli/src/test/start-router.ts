@@ -66,7 +66,7 @@ export async function startRouter(options: { billing?: Module } = {}): Promise<R
       SERVICE_RPC_PORT: "0",
       LOG_LEVEL: "silent",
       // A slow machine is no failed call.
-      SERVICE_CALL_TIMEOUT_MS: String(PATIENCE_MS),
+      SERVICE_CALL_TIMEOUT_MS: "50000",
     },
   });
   const rpcUrl = `http://127.0.0.1:${running.rpcPort}`;

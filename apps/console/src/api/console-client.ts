@@ -3,6 +3,7 @@
 import { addresses } from "virtual:console-addresses";
 import type { AnswerOf, BodyOf, ConsoleRouteName, QueryOf } from "@gr/console-api";
 import { ApiError, errorOf, NO_ANSWER } from "./api-error.ts";
+import { earlyAnswer } from "./early-answers.ts";
 
 export interface CallOptions<Name extends ConsoleRouteName> {
   /** Values for the path's names after a colon. */
@@ -50,7 +51,7 @@ export function urlOf(
 /** @throws ApiError if no server answers; DOMException after the caller's abort */
 export async function send(url: string, init?: RequestInit): Promise<Response> {
   try {
-    return await fetch(url, init);
+    return await (earlyAnswer(url, init?.method) ?? fetch(url, init));
   } catch (error) {
     if (init?.signal?.aborted) throw error;
     throw new ApiError({ message: "The router cannot be reached.", status: NO_ANSWER });

@@ -1,7 +1,7 @@
 // Guarantees of the frame. A session that ends leads to the sign-in page and back. A removed member reads that, and an invitation
 // waits. Each page has its name in the title of the document, and the catalogue keeps the menu of a signed-in person.
 import { afterEach, expect, test } from "@jest/globals";
-import { fireEvent, screen, waitFor } from "@testing-library/react";
+import { fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { errorAnswer } from "../test/fake-router.ts";
 import { ACCOUNT, closeApp, openApp, routerFor, sessionOf } from "../test/open-app.tsx";
 import { IMAGE } from "../test/sample-models.ts";
@@ -57,6 +57,30 @@ test("an invitation waits above each page until its person joins, and can be hid
   await waitFor(() => expect(window.location.pathname).toBe(`/accounts/${OTHER}`));
   expect(screen.queryByText(/invites you/)).toBeNull();
   expect(router.callsOf("POST /console/api/invitations/i1/accept")).toHaveLength(1);
+});
+
+test("a declined invitation ends after a question, and all but three are behind a button", async () => {
+  const names = ["Halden", "Spam", "Acme", "Later"];
+  let invitations = names.map((account_name, index) => ({
+    ...{ id: `i${index}`, account_name, role: "developer", invited_by: "lena@example.com" },
+  }));
+  const router = routerFor()
+    .on("GET /console/api/session", () => ({ ...sessionOf("owner"), invitations }))
+    .on("DELETE /console/api/invitations/i1", () => {
+      invitations = invitations.filter(({ id }) => id !== "i1");
+      return new Response(null, { status: 204 });
+    });
+  openApp(`/accounts/${ACCOUNT}/team`);
+  await screen.findByText(/invites you to Acme/);
+  expect(screen.queryByText(/invites you to Later/)).toBeNull();
+  fireEvent.click(screen.getByRole("button", { name: "Show all 4 invitations" }));
+  await screen.findByText(/invites you to Later/);
+  fireEvent.click(screen.getByRole("button", { name: "Decline the invitation to Spam" }));
+  const question = within(await screen.findByRole("dialog", { name: "Decline the invitation to Spam?" }));
+  expect(router.callsOf("DELETE /console/api/invitations/i1")).toHaveLength(0);
+  fireEvent.click(question.getByRole("button", { name: "Decline" }));
+  await waitFor(() => expect(screen.queryByText(/invites you to Spam/)).toBeNull());
+  screen.getByText(/invites you to Halden/);
 });
 
 test("a person without an account finds the invitation, also with closed sign-up", async () => {

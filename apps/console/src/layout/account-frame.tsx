@@ -1,5 +1,5 @@
 // The account frame surrounds every page of an account: the menu, the account, its balance, the signed-in person.
-import { Anchor, Button, Group, Text } from "@mantine/core";
+import { Anchor, Badge, Button, Group, Text, UnstyledButton } from "@mantine/core";
 import { IconBook, IconPlus, IconSelector, IconShield } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useMatchRoute } from "@tanstack/react-router";
@@ -8,9 +8,9 @@ import { call } from "../api/console-client.ts";
 import { wholeCentsText } from "../parts/figures/figure-text.ts";
 import { Balance as BalanceFigure } from "../parts/figures/figures.tsx";
 import { PageWaiting } from "../parts/lists/page-states.tsx";
+import { LaterMenu } from "../parts/menus/later-menu.tsx";
 import { useAccount, useSession } from "../session.ts";
 import { type AccountPage, GROUPS, HOME } from "./head/account-pages.ts";
-import { HeadMenu } from "./head/head-menu.tsx";
 import { PersonMenu } from "./head/person-menu.tsx";
 import { SearchButton } from "./head/search-button.tsx";
 import { MenuGroup, MenuLink } from "./menu-links.tsx";
@@ -48,7 +48,6 @@ function Shell({ children }: { children: ReactNode }) {
   const { account_id: account, account_name, may } = opened;
   const { is_operator } = useSession();
   const matches = useMatchRoute();
-  const alerts = useHome(account).data?.open_alerts.length ?? 0;
   const menu = (close: () => void) => {
     const link = (page: AccountPage) =>
       (!("role" in page) || may(page.role)) && (
@@ -56,7 +55,7 @@ function Shell({ children }: { children: ReactNode }) {
           key={page.to}
           label={page.label}
           icon={page.icon}
-          count={page.label === "Alerts" ? alerts : 0}
+          {...(page.label === "Alerts" && { sign: <AlertCount account={account} /> })}
           renderRoot={(props) => (
             <Link to={page.to} params={{ account }} activeOptions={{ exact: "exact" in page }} {...props} />
           )}
@@ -114,23 +113,24 @@ const AccountMenu = lazy(async () => ({ default: (await loadMenus()).AccountMenu
 function AccountSwitch() {
   const { account_name } = useAccount();
   return (
-    <HeadMenu
-      className="account-switch"
+    <LaterMenu
       load={loadMenus}
-      name={
-        <Group gap={8} wrap="nowrap">
-          <span className="account-sign" aria-hidden="true">
-            {account_name.slice(0, 1).toUpperCase()}
-          </span>
-          <Text span fw={500} truncate maw={{ base: 70, xs: 180 }}>
-            {account_name}
-          </Text>
-          <IconSelector size={15} aria-hidden="true" />
-        </Group>
+      button={
+        <UnstyledButton className="account-switch">
+          <Group gap={8} wrap="nowrap">
+            <span className="account-sign" aria-hidden="true">
+              {account_name.slice(0, 1).toUpperCase()}
+            </span>
+            <Text span fw={500} truncate maw={{ base: 70, xs: 180 }}>
+              {account_name}
+            </Text>
+            <IconSelector size={15} aria-hidden="true" />
+          </Group>
+        </UnstyledButton>
       }
     >
       {(button) => <AccountMenu button={button} />}
-    </HeadMenu>
+    </LaterMenu>
   );
 }
 
@@ -140,6 +140,17 @@ function useHome(account: string) {
     queryFn: ({ signal }) => call("readHome", { path: { account }, signal }),
     refetchInterval: BALANCE_MS,
   });
+}
+
+/** Number of open alerts. A part of its own: the menu is not drawn again for it. */
+function AlertCount({ account }: { account: string }) {
+  const count = useHome(account).data?.open_alerts.length ?? 0;
+  if (count === 0) return null;
+  return (
+    <Badge color="yellow" size="sm" radius="xl" aria-label={`${count} open`}>
+      {count}
+    </Badge>
+  );
 }
 
 /** Balance of the account, and the way to more. */

@@ -1,5 +1,5 @@
 // MenuLinks own the look of links to pages: groups with a heading, an icon before each name.
-import { Badge, NavLink, Stack, Text } from "@mantine/core";
+import { NavLink, Stack, Text } from "@mantine/core";
 import type { IconProps } from "@tabler/icons-react";
 import type { ComponentType, ReactNode } from "react";
 
@@ -19,8 +19,8 @@ export interface MenuLinkProps {
   /** Element of the link; absent: `href` is a page of the server. */
   readonly renderRoot?: (props: Record<string, unknown>) => ReactNode;
   readonly href?: string;
-  /** Number behind the label; 0 and absent show none. */
-  readonly count?: number;
+  /** Behind the label. */
+  readonly sign?: ReactNode;
 }
 
 export function MenuGroup({ title, children }: { title?: string; children: ReactNode }) {
@@ -43,7 +43,7 @@ export function MenuLink({
   onClick,
   renderRoot,
   href,
-  count = 0,
+  sign,
 }: MenuLinkProps) {
   const target = renderRoot === undefined ? { component: "a" as const, href } : { renderRoot };
   return (
@@ -53,13 +53,7 @@ export function MenuLink({
       active={active}
       className="menu-link"
       vars={() => ({ root: LOOK, children: {} })}
-      {...(count > 0 && {
-        rightSection: (
-          <Badge color="yellow" size="sm" radius="xl" aria-label={`${count} open`}>
-            {count}
-          </Badge>
-        ),
-      })}
+      {...(sign !== undefined && { rightSection: sign })}
       leftSection={<Icon size={ICON_PIXELS} stroke={1.7} aria-hidden="true" />}
       {...(onClick === undefined ? {} : { onClick })}
     />

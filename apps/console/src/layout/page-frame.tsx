@@ -1,11 +1,15 @@
 // The frame of every page: the menu at the left where there are pages to choose from, the head, the content.
 import { AppShell, Burger, Container, Group, Text } from "@mantine/core";
-import { useDisclosure, useDocumentTitle } from "@mantine/hooks";
+import { useDisclosure, useDocumentTitle, useMediaQuery } from "@mantine/hooks";
 import { useMatches } from "@tanstack/react-router";
-import { type ReactNode, Suspense } from "react";
+import { type ReactNode, Suspense, useDeferredValue } from "react";
+import { useHasBeen } from "../parts/later.tsx";
 import { PageWaiting } from "../parts/lists/page-states.tsx";
 import { Brand } from "./brand.tsx";
 import { SchemeSwitch } from "./scheme-switch.tsx";
+
+/** Narrower than Mantine's breakpoint sm. */
+const PHONE = "(max-width: 47.99em)";
 
 export interface PageFrameProps {
   /** Links to pages. @param close must be called after a choice: on a phone the menu covers the page */
@@ -28,8 +32,17 @@ declare module "@tanstack/react-router" {
   }
 }
 
-export function PageFrame({ menu, area, place, head, person, children }: PageFrameProps) {
+export function PageFrame(props: PageFrameProps) {
+  // The first drawing has pauses for input and painting. The page shows its waiting page until then.
+  const isDrawn = useDeferredValue(true, document.querySelector("#root:not(:has(> :not(style)))") === null);
+  return isDrawn && <Frame {...props} />;
+}
+
+function Frame({ menu, area, place, head, person, children }: PageFrameProps) {
   const [isOpen, { toggle, close }] = useDisclosure(false);
+  const isPhone = useMediaQuery(PHONE, false, { getInitialValueInEffect: false });
+  // On a phone the menu is drawn when somebody opens it.
+  const isMenuDrawn = useHasBeen(isOpen || !isPhone);
   const title = usePageTitle(area);
   const navbar = menu && { navbar: { width: 236, breakpoint: "sm", collapsed: { mobile: !isOpen } } };
   return (
@@ -67,7 +80,7 @@ export function PageFrame({ menu, area, place, head, person, children }: PageFra
             <Brand />
             <Burger opened={isOpen} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Hide pages" />
           </Group>
-          {menu(close)}
+          {isMenuDrawn && menu(close)}
         </AppShell.Navbar>
       )}
       <AppShell.Main id="content" className="page-ground">

@@ -1,13 +1,14 @@
 // Opens the whole application at an address, in a page without a browser, with a fake router behind it.
 import { beforeAll } from "@jest/globals";
 import { MantineProvider } from "@mantine/core";
-import { Notifications, notifications } from "@mantine/notifications";
+import { notifications } from "@mantine/notifications";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { cleanup, configure, render } from "@testing-library/react";
 import { forgetTokens } from "../api/public-api.ts";
 import { createAppRouter } from "../app-router.tsx";
 import { forgetKept } from "../kept-state.ts";
+import { Notices } from "../parts/notices/notices.tsx";
 import { createQueries } from "../queries.ts";
 import { theme } from "../theme.ts";
 import { FakeRouter } from "./fake-router.ts";
@@ -65,7 +66,7 @@ export function openApp(path: string): void {
   render(
     <MantineProvider theme={theme} env="test">
       <QueryClientProvider client={queries}>
-        <Notifications />
+        <Notices />
         <RouterProvider router={createAppRouter(queries)} />
       </QueryClientProvider>
     </MantineProvider>,

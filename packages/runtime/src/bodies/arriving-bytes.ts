@@ -1,6 +1,8 @@
 // ArrivingBytes keeps the bytes of a body that is still arriving: first in a small room, then in blocks of 1 MiB, since a client
 // may announce more than it sends. No step copies more than a block, because a copy of 32 MB would block the loop.
-// Blocks are used again: V8 collects all garbage of the process for each 64 MB of new buffers, also those of refused bodies.
+// Blocks are used again, and chunks are freed: V8 collects all garbage of the process for each 64 MB of new buffers, also of refused bodies.
+import { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
 import { setImmediate as otherWork } from "node:timers/promises";
 
 const BLOCK = 1024 * 1024;
@@ -8,6 +10,13 @@ const BLOCK = 1024 * 1024;
 const MOST_FREE = 32;
 
 const free: Buffer[] = [];
+
+/** Frees the memory of a chunk that nobody reads any more. Chunks of injected requests belong to their test. */
+export function freeChunk(payload: NodeJS.ReadableStream, { buffer, byteLength }: Buffer): void {
+  const isOfSocket = payload instanceof IncomingMessage && payload.socket instanceof Socket;
+  // Other chunks share their memory.
+  if (isOfSocket && buffer.byteLength === byteLength) (buffer as ArrayBuffer).transfer(0);
+}
 
 export class ArrivingBytes {
   readonly #blockBytes: number;

@@ -2,6 +2,7 @@
 // Bytes are counted on arrival, and excess bytes are refused. No request waits: two half-received bodies would wait for
 // ever.
 import { ServiceError } from "@gr/proto";
+import { COLLECTIONS, QUIET_MS, startCollection, WORTH_COLLECTING } from "../process/process-memory.ts";
 
 const RETRY_AFTER_MS = 2_000;
 /** Bytes of an owner for each free byte: alone three quarters of all. */
@@ -93,15 +94,6 @@ export class Allowance {
   }
 }
 
-/** Bytes of unused bodies that are worth a collection. */
-const WORTH_COLLECTING = 32 * 1024 * 1024;
-const QUIET_MS = 2_000;
-/** V8 collects after 64 MB of new buffers. Without a write, this one uses addresses and no memory. */
-const NOTICED_BYTES = 128 * 1024 * 1024;
-
-/** A collection that has begun before the end of a body keeps it, so the next one follows. */
-const COLLECTIONS = 3;
-
 let unusedBytes = 0;
 let quiet: NodeJS.Timeout | undefined;
 
@@ -118,7 +110,7 @@ function noteUnused(bytes: number): void {
 
 function collect(times: number): void {
   unusedBytes = 0;
-  new ArrayBuffer(NOTICED_BYTES);
+  startCollection();
   if (times > 1) quiet = setTimeout(collect, QUIET_MS, times - 1).unref();
 }
 

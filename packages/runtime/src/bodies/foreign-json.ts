@@ -39,7 +39,10 @@ export async function readForeignJson(
     const chunk = json.subarray(at, at + CHUNK);
     await loopTurns.step({ ...work, cost: chunk.length }, () => explained(() => guard.push(chunk)));
   }
-  return parses.run({ ...work, cost: json.length }, () => parseInTurns(json, work, longStrings));
+  const { value } = await parses.run({ ...work, cost: json.length }, () =>
+    parseInTurns(json, work, longStrings),
+  );
+  return value;
 }
 
 /** The guard's own error is about the body of a request. */

@@ -7,14 +7,21 @@ import { z } from "zod";
 import { closeHttpApp, createHttpApp } from "../http/http-app.ts";
 import { anyone, registerRest, restRoute } from "../http/rest-api.ts";
 import { createLogger } from "../process/logger.ts";
-import { parseJsonBytes } from "./json-body.ts";
+import { layoutOfLong, parseJsonBytes } from "./json-body.ts";
+import type { ObjectLayout } from "./parse-in-slices.ts";
 
 const MB = 1024 * 1024;
 
 describe("a request", () => {
   let app: FastifyInstance;
+  let layout: ObjectLayout | undefined;
+  const chunks: Buffer[] = [];
   beforeAll(async () => {
     app = createHttpApp({ log: createLogger("silent", "test"), requestId: () => "id" });
+    app.addHook("preParsing", (_request, _reply, payload, done) => {
+      payload.on("data", (chunk: Buffer) => chunks.push(chunk));
+      done();
+    });
     const route = (path: string, bodyAs: "parsed" | "bytes") =>
       restRoute({
         method: "POST",
@@ -25,9 +32,10 @@ describe("a request", () => {
         bodyAs,
         bodyLimit: 6 * MB,
         responses: { 200: { description: "Taken" } },
-        handle: async ({ body }) => ({
-          parsed: bodyAs === "parsed" ? body : parseJsonBytes(body as Buffer),
-        }),
+        handle: async ({ body }) => {
+          layout = layoutOfLong(body as Buffer);
+          return { parsed: bodyAs === "parsed" ? body : parseJsonBytes(body as Buffer) };
+        },
       });
     await registerRest(app, { routes: [route("/parsed", "parsed"), route("/bytes", "bytes")] });
     await app.listen({ host: "127.0.0.1", port: 0 });
@@ -83,6 +91,26 @@ describe("a request", () => {
       const { status, body } = await send(broken, "/bytes");
       expect([status, body.error]).toMatchObject([400, { message: "The body is not valid JSON." }]);
     }
+  });
+
+  test("with a long body has the layout of its object, so that nobody scans it again", async () => {
+    await send(JSON.stringify(long), "/bytes");
+    expect(layout?.members).toHaveLength(2);
+    await send(JSON.stringify([long]), "/bytes");
+    expect(layout).toBeUndefined();
+  });
+
+  test("with a long body from the network frees each chunk once it is copied", async () => {
+    chunks.splice(0);
+    const { port } = app.server.address() as AddressInfo;
+    const answer = await fetch(`http://127.0.0.1:${port}/bytes`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(long),
+    });
+    expect(await answer.json()).toEqual({ parsed: long });
+    expect(chunks.length).toBeGreaterThan(4);
+    expect(chunks.filter(({ buffer }) => !(buffer as ArrayBuffer).detached)).toEqual([]);
   });
 
   test.each([

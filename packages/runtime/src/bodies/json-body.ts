@@ -4,11 +4,11 @@
 import { isUtf8 } from "node:buffer";
 import { ServiceError } from "@gr/proto";
 import type { FastifyRequest } from "fastify";
-import { ArrivingBytes } from "./arriving-bytes.ts";
+import { ArrivingBytes, freeChunk } from "./arriving-bytes.ts";
 import { FairGate, type FairWork } from "./fair-gate.ts";
 import { announcedLength, byteCounter, incomingBodyOf } from "./incoming-body.ts";
 import { guardJson, JsonGuard, OF_REQUESTS } from "./json-guard.ts";
-import type { LongStrings } from "./parse-in-slices.ts";
+import type { LongStrings, ObjectLayout, ParsedJson } from "./parse-in-slices.ts";
 import { LONG_JSON, loopTurns, parseInTurns } from "./parse-in-turns.ts";
 
 /** Messages of refusals, shared with the refusals of Fastify's own parsers. */
@@ -33,6 +33,7 @@ export interface JsonBody {
 /** Checked bytes and parsed values, so that a later reader of the bytes does not repeat the work. */
 const guarded = new WeakSet<Buffer>();
 const parsed = new WeakMap<Buffer, unknown>();
+const layouts = new WeakMap<Buffer, ObjectLayout>();
 
 /** Bounds the values that are half parsed. Their bytes wait, and count in the module's ByteBudget. */
 const parses = new FairGate({
@@ -66,7 +67,9 @@ async function readLong(request: FastifyRequest, arrived: ArrivingBytes, work: F
   try {
     return await parses.run({ ...work, cost: arrived.length }, async () => {
       const bytes = await arrived.whole();
-      parsed.set(bytes, await parseSlowly(bytes, work, longStrings));
+      const { value, layout } = await parseSlowly(bytes, work, longStrings);
+      parsed.set(bytes, value);
+      if (layout !== undefined) layouts.set(bytes, layout);
       return bytes;
     });
   } finally {
@@ -94,6 +97,11 @@ export function parseJsonBytes(bytes: Buffer): unknown {
   } catch (error) {
     throw invalid(error);
   }
+}
+
+/** Returns the layout of a long object that `readJsonBody` has read: another pass over its bytes would be one long step. */
+export function layoutOfLong(bytes: Buffer): ObjectLayout | undefined {
+  return layouts.get(bytes);
 }
 
 function readGuarded(
@@ -128,7 +136,10 @@ function readGuarded(
     };
     const checkInTurn = async (chunk: Buffer) => {
       payload.pause();
-      await loopTurns.step({ ...work, cost: chunk.length }, () => check(chunk));
+      await loopTurns.step({ ...work, cost: chunk.length }, () => {
+        check(chunk);
+        freeChunk(payload, chunk);
+      });
       await incoming?.meter?.counted(false);
       checking = undefined;
       payload.resume();
@@ -160,7 +171,7 @@ function readGuarded(
   });
 }
 
-async function parseSlowly(bytes: Buffer, work: FairWork, longStrings: LongStrings): Promise<unknown> {
+async function parseSlowly(bytes: Buffer, work: FairWork, longStrings: LongStrings): Promise<ParsedJson> {
   refuseByteOrderMark(bytes);
   try {
     await refuseOtherEncodings(bytes, work);

@@ -1,13 +1,13 @@
 // The sliced parser is JSON.parse that can be stopped: same values, same refusals.
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { type LongStrings, parseInSlices, stringLengthIn } from "./parse-in-slices.ts";
+import { type LongStrings, type ParsedJson, parseInSlices, stringLengthIn } from "./parse-in-slices.ts";
 
-function parse(text: string, longStrings?: LongStrings): { value: unknown; pauses: number } {
+function parse(text: string, longStrings?: LongStrings): ParsedJson & { pauses: number } {
   const slices = parseInSlices(Buffer.from(text), longStrings);
   for (let pauses = 0; ; pauses += 1) {
     const { done, value } = slices.next();
-    if (done === true) return { value, pauses };
+    if (done === true) return { value: value.value, layout: value.layout, pauses };
   }
 }
 
@@ -28,6 +28,28 @@ test("reads whatever JSON.stringify writes", () => {
       if (!json.includes("__proto__")) expectSame(JSON.stringify(JSON.parse(json), null, space));
     }),
   );
+});
+
+test("the layout of an object has its members in order, key by key and value by value", () => {
+  const spaced = fc.constantFrom(
+    (text: string) => text,
+    (text: string) => ` \n${text}\t `,
+  );
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.string({ unit: "binary" }), fc.json(), spaced)), (members) => {
+      const written = members.map(
+        ([name, value, space]) => [space(JSON.stringify(name)), space(value)] as const,
+      );
+      const json = Buffer.from(` {${written.map((pair) => pair.join(":")).join(",")} } `);
+      const text = (start: number, end: number) => json.toString("utf8", start, end);
+      const { layout } = parse(json.toString());
+      expect(
+        layout?.members.map((at) => [text(at.keyStart, at.keyEnd), text(at.valueStart, at.valueEnd)]),
+      ).toEqual(written.map(([name, value]) => [name.trim().slice(1, -1), value.trim()]));
+      expect([layout?.open, layout?.close]).toEqual([1, json.length - 2]);
+    }),
+  );
+  for (const text of ["[{}]", '"a"', "1", "null"]) expect(parse(text).layout).toBeUndefined();
 });
 
 test("reads and refuses whatever JSON.parse does", () => {

@@ -1,5 +1,5 @@
-// parseInSlices is JSON.parse for long bodies, with the same values and the same refusals. It pauses after each slice,
-// so its caller may stop there. The text must have passed json-guard.ts: nesting, names and numbers are short.
+// parseInSlices is JSON.parse for long bodies, with the same values and the same refusals, and with the layout of an object. It pauses
+// after each slice, so its caller may stop there. The text must have passed json-guard.ts: nesting, names and numbers are short.
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
@@ -35,26 +35,49 @@ export function stringLengthIn(object: Readonly<Record<string, unknown>>, name: 
   return lengths.get(object)?.get(name) ?? value.length;
 }
 
+/** Positions of a member in the bytes; ends are exclusive. The key's span excludes its quotes. */
+export interface Member {
+  readonly keyStart: number;
+  readonly keyEnd: number;
+  readonly valueStart: number;
+  readonly valueEnd: number;
+}
+
+export interface ObjectLayout {
+  /** Position of "{". */
+  readonly open: number;
+  /** Position of "}". */
+  readonly close: number;
+  /** Members in the order of the bytes, duplicates included. */
+  readonly members: readonly Member[];
+}
+
+export interface ParsedJson {
+  readonly value: unknown;
+  /** Undefined if the value is no object. */
+  readonly layout: ObjectLayout | undefined;
+}
+
 /**
  * Pauses (yields) about every millisecond.
  * @param json valid UTF-8
- * @returns the value
  * @throws SyntaxError
  */
 export function* parseInSlices(
   json: Buffer,
   longStrings: LongStrings = "whole",
-): Generator<undefined, unknown> {
+): Generator<undefined, ParsedJson> {
   const parser = new Parser(json, longStrings === "cut");
   while (!parser.runSlice()) yield;
-  return parser.value;
+  return parser;
 }
 
 /** Tokens that may follow. "more" is a comma or the end of the container. */
 type Expected = "value" | "value or end" | "name" | "name or end" | "colon" | "more" | "nothing";
 
-class Parser {
+class Parser implements ParsedJson {
   value: unknown;
+  layout: { open: number; close: number; members: Member[] } | undefined;
   readonly #json: Buffer;
   readonly #open: Container[] = [];
   /** Current name of each open object; the innermost is the last. */
@@ -70,6 +93,10 @@ class Parser {
   /** Length of the omitted parts. */
   #omitted = 0;
   #budget = 0;
+  /** Positions of the current member of the outermost object. */
+  #keyStart = 0;
+  #keyEnd = 0;
+  #valueStart = 0;
 
   constructor(json: Buffer, cuts: boolean) {
     this.#json = json;
@@ -135,9 +162,12 @@ class Parser {
   }
 
   #begin(byte: number): void {
+    if (this.#open.length === 1) this.#valueStart = this.#at;
     if (byte === QUOTE) this.#beginString(false);
-    else if (byte === OPEN_BRACE) this.#enter({}, "name or end");
-    else if (byte === OPEN_BRACKET) this.#enter([], "value or end");
+    else if (byte === OPEN_BRACE) {
+      if (this.#open.length === 0) this.layout = { open: this.#at, close: this.#at, members: [] };
+      this.#enter({}, "name or end");
+    } else if (byte === OPEN_BRACKET) this.#enter([], "value or end");
     else this.#scalar();
   }
 
@@ -168,6 +198,7 @@ class Parser {
     this.#text = "";
     this.#omitted = 0;
     this.#isName = isName;
+    if (isName && this.#open.length === 1) this.#keyStart = this.#at;
   }
 
   #more(byte: number): void {
@@ -180,6 +211,7 @@ class Parser {
   }
 
   #close(): void {
+    if (this.layout !== undefined && this.#open.length === 1) this.layout.close = this.#at;
     this.#at += 1;
     this.#put(this.#open.pop());
   }
@@ -192,8 +224,14 @@ class Parser {
     else {
       const name = this.#names.pop() as string;
       container[name] = value;
+      if (this.#open.length === 1) this.#addMember();
       if (this.#omitted > 0 && typeof value === "string") recordLength(container, name, value, this.#omitted);
     }
+  }
+
+  #addMember(): void {
+    const [keyStart, keyEnd, valueStart] = [this.#keyStart, this.#keyEnd, this.#valueStart];
+    this.layout?.members.push({ keyStart, keyEnd, valueStart, valueEnd: this.#at });
   }
 
   /** Reads on in a string: to its end, or a piece of it. */
@@ -229,6 +267,7 @@ class Parser {
 
   #endString(): void {
     this.#endRun(this.#at);
+    if (this.#isName && this.#open.length === 1) this.#keyEnd = this.#at;
     this.#at += 1;
     const text = this.#text as string;
     this.#text = undefined;

@@ -1,7 +1,7 @@
 // ParseInTurns parses long JSON in steps that share the loop with all other work of the process.
 import type { FairWork } from "./fair-gate.ts";
 import { LoopTurns } from "./loop-turns.ts";
-import { type LongStrings, parseInSlices } from "./parse-in-slices.ts";
+import { type LongStrings, type ParsedJson, parseInSlices } from "./parse-in-slices.ts";
 
 /** All steps of this process with long bodies: its loop is one. */
 export const loopTurns = new LoopTurns();
@@ -15,7 +15,7 @@ export async function parseInTurns(
   json: Buffer,
   work: FairWork,
   longStrings: LongStrings = "whole",
-): Promise<unknown> {
+): Promise<ParsedJson> {
   const slices = parseInSlices(json, longStrings);
   for (;;) {
     const slice = await loopTurns.step({ ...work, cost: PARSED_SLICE }, () => slices.next());

@@ -2,6 +2,7 @@
 import { METHODS } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { Readable } from "node:stream";
+import { until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { FastifyInstance } from "fastify";
 import { createLogger } from "../process/logger.ts";
@@ -58,6 +59,49 @@ describe("an HTTP app", () => {
     expect(text).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
     expect(text).toContain('"code":"request_timeout"');
     expect(await refused.all).toMatch(/^HTTP\/1\.1 404 Not Found\r\n/);
+  });
+
+  test("the router reads the remaining bytes of a refused request chunk by chunk, and frees each chunk", async () => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    app.server.once("request", (request, response) => {
+      response.once("finish", () => {
+        // Before the listener that frees the chunk.
+        request.prependListener("data", (chunk: Buffer) => {
+          bytes += chunk.length;
+          chunks.push(chunk);
+        });
+      });
+    });
+    const length = 1_000_000;
+    const { socket, all } = open(`POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`);
+    await new Promise((resolve) => socket.once("data", resolve));
+    socket.write(Buffer.alloc(length, "a"));
+    socket.write("GET /now HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    expect(await all).toMatch(/^HTTP\/1\.1 404 .*\{"ok":true\}$/s);
+    expect(bytes).toBe(length);
+    // The turn of the last chunk may follow the answer.
+    await until(() => chunks.every(({ buffer }) => (buffer as ArrayBuffer).detached), { timeoutMs: 60_000 });
+  });
+
+  test("of a crowd that is late together few connections end in one turn, and all end", async () => {
+    const crowd: Socket[] = [];
+    app.server.on("connection", (socket: Socket) => crowd.push(socket));
+    const clients = Array.from({ length: 200 }, () => open(""));
+    await until(() => crowd.length === clients.length, { timeoutMs: 60_000 });
+    const error = Object.assign(new Error("late"), { code: "ERR_HTTP_REQUEST_TIMEOUT" });
+    const most = { inOneTurn: 0, before: 0 };
+    const count = () => {
+      const ended = crowd.filter(({ destroyed }) => destroyed).length;
+      most.inOneTurn = Math.max(most.inOneTurn, ended - most.before);
+      most.before = ended;
+      counting = setImmediate(count);
+    };
+    let counting = setImmediate(count);
+    for (const socket of crowd) app.server.emit("clientError", error, socket);
+    expect(await Promise.all(clients.map(({ all }) => all))).toEqual(clients.map(() => ""));
+    clearImmediate(counting);
+    expect(most.inOneTurn).toBeLessThanOrEqual(50);
   });
 
   test("what is not HTTP never writes into an answer that has begun", async () => {

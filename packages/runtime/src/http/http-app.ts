@@ -10,7 +10,10 @@ import {
   type FastifyRequest,
   fastify,
 } from "fastify";
+import { freeChunk } from "../bodies/arriving-bytes.ts";
 import { holdExpectedBodies } from "../bodies/expected-bodies.ts";
+import { announcedLength, incomingBodyOf } from "../bodies/incoming-body.ts";
+import { loopTurns } from "../bodies/parse-in-turns.ts";
 import { StalledUploads, type UploadLimits } from "../bodies/stalled-uploads.ts";
 import type { Logger } from "../process/logger.ts";
 import { pause } from "../process/pause.ts";
@@ -25,8 +28,16 @@ import { renderError, renderRawHttp } from "./render-error.ts";
 import { type AnswerLimits, cutUnreadAnswers } from "./unread-answers.ts";
 
 const DEFAULT_BODY_LIMIT = 1024 * 1024;
+/** Code of Node's error for late headers or bodies. */
+const LATE = "ERR_HTTP_REQUEST_TIMEOUT";
 /** Time for reading and dropping the rest of a body after the answer. */
 const LINGER_MS = 5_000;
+/** Interval of Node's search for connections with late headers or bodies. */
+const LATE_SWEEP_MS = 500;
+/** Late connections that end in one step, of about a millisecond. */
+const ENDED_TOGETHER = 50;
+/** Bytes that Node keeps of a body that nobody reads. */
+const KEPT_UNREAD = 64 * 1024;
 /** Longer than the idle time of proxies in front. */
 const OUTSIDE_IDLE_MS = 75_000;
 /** Announced idle time, so that gateways drop a connection before a drain (STOP_DRAIN_MS) is over. */
@@ -73,6 +84,8 @@ export function createHttpApp({
   const hasHeaders = Object.keys(headers).length > 0;
   const refuse = (error: NodeJS.ErrnoException, socket: Socket, id: string) =>
     refuseBadHttp(error, socket, { ...headers, [REQUEST_ID_HEADER]: id });
+  const newId = () => requestId({ headers: {} } as IncomingMessage);
+  const endLate = lateEnder((socket) => refuse({ code: LATE } as NodeJS.ErrnoException, socket, newId()));
   const settings: FastifyHttpOptions<Server> = {
     bodyLimit: DEFAULT_BODY_LIMIT,
     genReqId: (request) => requestId(request as IncomingMessage),
@@ -85,14 +98,16 @@ export function createHttpApp({
     return503OnClosing: false,
     http: {
       headersTimeout: 10_000,
-      connectionsCheckingInterval: 5_000,
+      connectionsCheckingInterval: LATE_SWEEP_MS,
       maxHeaderSize: 16 * 1024,
       // Refused in refuseAmbiguous instead, with our envelope.
       requireHostHeader: false,
     },
     routerOptions: { maxParamLength: 500, ignoreTrailingSlash: true },
-    clientErrorHandler: (error, socket) =>
-      refuse(error as NodeJS.ErrnoException, socket, requestId({ headers: {} } as IncomingMessage)),
+    clientErrorHandler: (error, socket) => {
+      if (error.code === LATE) endLate(socket);
+      else refuse(error as NodeJS.ErrnoException, socket, newId());
+    },
     frameworkErrors: (error, request, reply) => {
       const rendered = renderError(error, request.id);
       const untyped = reply as unknown as FastifyReply;
@@ -118,6 +133,7 @@ export function createHttpApp({
     reply.header(REQUEST_ID_HEADER, request.id);
     if (hasHeaders) reply.headers(headers);
     announceIdleTime(request.raw, reply);
+    holdUnread(request);
     refuseAmbiguous(request.raw);
     done();
   });
@@ -134,7 +150,7 @@ export function createHttpApp({
     return reply.status(rendered.status).headers(rendered.headers).send(rendered.body);
   });
   app.addHook("onResponse", (request, _reply, done) => {
-    if (!request.raw.complete) linger(request.raw);
+    if (!request.raw.complete) linger(request);
     done();
   });
   if (uploads !== undefined) cutStalledUploads(app, uploads, refuse);
@@ -184,7 +200,7 @@ function cutStalledUploads(
   refuse: (error: NodeJS.ErrnoException, socket: Socket, id: string) => void,
 ): void {
   const uploads = new StalledUploads(limits, ({ raw: { socket }, id }) => {
-    refuse({ code: "ERR_HTTP_REQUEST_TIMEOUT" } as NodeJS.ErrnoException, socket, id);
+    refuse({ code: LATE } as NodeJS.ErrnoException, socket, id);
     // At once, not only after the client's end, so that the reader of the body learns of it.
     socket.destroySoon();
   });
@@ -204,16 +220,60 @@ function cutStalledUploads(
  * Reads and drops the rest of a refused request for some time. If the connection were closed at once, arriving bytes at
  * the closed socket would reset it, and the sending client would lose the answer.
  */
-function linger(request: IncomingMessage): void {
-  const { socket } = request;
+function linger(request: FastifyRequest): void {
+  const { raw } = request;
+  const { socket } = raw;
   // Injected requests without a connection need no wait.
   if (!(socket instanceof Socket)) return;
   // Once the rest has arrived, the connection is free for other requests.
   setTimeout(() => {
-    if (!request.complete) socket.destroy();
+    if (!raw.complete) socket.destroy();
   }, LINGER_MS).unref();
-  request.unpipe();
-  request.resume();
+  const { owner = request.ip } = incomingBodyOf(request) ?? {};
+  const drop = async (chunk: Buffer) => {
+    raw.pause();
+    await loopTurns.step({ owner, cost: chunk.length }, () => freeChunk(raw, chunk));
+    raw.resume();
+  };
+  raw.unpipe();
+  raw.on("data", (chunk: Buffer) => void drop(chunk));
+  raw.resume();
+}
+
+/** Keeps a long body for `linger`: after an answer Node drops a body at full speed if nobody has read from it. */
+function holdUnread(request: FastifyRequest): void {
+  const { headers, raw } = request;
+  const isShort =
+    headers["transfer-encoding"] === undefined && (announcedLength(request) ?? 0) <= KEPT_UNREAD;
+  // This call reads nothing.
+  if (!isShort && raw.socket instanceof Socket) raw.read(0);
+}
+
+/**
+ * Returns a function that ends a connection with late headers or a late body. Node reports all of them in one turn of the loop, and a
+ * crowd that connects together is late together, so only few of them end in one turn.
+ */
+function lateEnder(refuse: (socket: Socket) => void): (socket: Socket) => void {
+  const waiting: (() => void)[] = [];
+  let isEnding = false;
+  const endAll = async () => {
+    isEnding = true;
+    while (waiting.length > 0) {
+      await loopTurns.step({ owner: "late connections" }, () => {
+        for (const end of waiting.splice(0, ENDED_TOGETHER)) end();
+      });
+    }
+    isEnding = false;
+  };
+  return (socket) => {
+    const wasSilent = socket.bytesRead === 0;
+    waiting.push(() => {
+      if (!wasSilent) refuse(socket);
+      // Without a request there is nothing to answer. The time of a request that has just begun is counted from now on.
+      else if (socket.bytesRead === 0) socket.destroy();
+    });
+    if (!isEnding) void endAll();
+  };
 }
 
 /**
@@ -328,7 +388,7 @@ function refuseBadHttp(
   const refusal =
     error.code === "HPE_HEADER_OVERFLOW"
       ? new ServiceError("headers_too_large", "The request headers are larger than 16 KB.")
-      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+      : error.code === LATE
         ? new ServiceError("request_timeout", "The request did not arrive in time.")
         : new ServiceError("invalid_http", "The request is not valid HTTP.");
   // No body after HEAD, because a client would read it as the next answer.

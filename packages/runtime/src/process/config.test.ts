@@ -91,14 +91,18 @@ describe("a process", () => {
       moduleOf("first", z.object({ FIRST_KEY: z.string() }), ["elsewhere"]),
       moduleOf("second", z.object({ SECOND_KEY: z.string(), PORT: port(1) })),
     ];
-    const env = { ...valid, INTERNAL_AUTH_SECRET: "short", PORT: "many", ELSEWHERE_RPC_URL: "nonsense" };
+    const env = {
+      ...{ ...valid, INTERNAL_AUTH_SECRET: "short", SERVICE_CALL_TIMEOUT_MS: "50001" },
+      ...{ PORT: "many", ELSEWHERE_RPC_URL: "nonsense" },
+    };
     const error: unknown = await startProcess(modules, { env }).catch((thrown) => thrown);
     expect(error).toMatchObject({ name: "OperatorError" });
     const sentence = (error as Error).message;
     expect(sentence).toMatch(/^The configuration is not usable: .*\.$/);
-    expect(sentence.split("; ")).toHaveLength(5);
+    expect(sentence.split("; ")).toHaveLength(6);
     for (const part of [
       "INTERNAL_AUTH_SECRET: must have at least 32 characters (process)",
+      "SERVICE_CALL_TIMEOUT_MS: must be at most 50000 (process)",
       "FIRST_KEY is required (first)",
       "SECOND_KEY is required (second)",
       "(address of elsewhere)",

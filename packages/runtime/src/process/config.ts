@@ -101,6 +101,9 @@ export const telemetryConfig = z.object({
   OTEL_METRIC_EXPORT_INTERVAL: milliseconds(60_000).describe("milliseconds between two exports of metrics"),
 });
 
+/** After a minute the keys service counts a mint or a change as interrupted, so their calls are shorter. */
+const MOST_CALL_MS = 50_000;
+
 /** Config of the process itself, for all modules. */
 export const processConfig = z.object({
   ...stopConfig.shape,
@@ -124,9 +127,11 @@ export const processConfig = z.object({
     .min(32, "must have at least 32 characters")
     .optional()
     .describe("calls with its signature are valid, too"),
-  SERVICE_CALL_TIMEOUT_MS: milliseconds(10_000).describe(
-    "longest wait for the answer of another service, also in the same process, unless the call has a limit of its own",
-  ),
+  SERVICE_CALL_TIMEOUT_MS: milliseconds(10_000)
+    .refine((ms) => ms <= MOST_CALL_MS, `must be at most ${MOST_CALL_MS}`)
+    .describe(
+      `longest wait for the answer of another service, also in the same process, unless the call has a limit of its own; at most \`${MOST_CALL_MS}\``,
+    ),
   SERVICE_HOST: z.string().default("127.0.0.1").describe("address of the two internal ports"),
   SERVICE_HTTP_PORT: port(8081).describe("`/livez`, `/readyz`, `/metrics`, REST for the gateway"),
   SERVICE_RPC_PORT: port(8082).describe("Connect and gRPC, `grpc.health.v1`, reflection"),

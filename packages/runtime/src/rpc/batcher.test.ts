@@ -1,30 +1,40 @@
 // Guarantees of the batcher that money rests on: order, no loss, no duplicate, bounded.
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
+import { nextTurn } from "../process/clock.ts";
 import { createBatcher } from "./batcher.ts";
 
 const options = { maxBatch: 4, maxQueue: 100, overflow: () => new Error("full") };
 
 describe("batcher", () => {
-  test("every operation is sent once and gets its own result, whatever the arrival pattern", async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.nat(3), { maxLength: 60 }), async (pauses) => {
-        const sent: number[] = [];
-        const batch = createBatcher<number, number>(async (operations) => {
-          await new Promise(setImmediate);
-          sent.push(...operations);
-          return operations.map((n) => n * 2);
-        }, options);
-        const results: Promise<number>[] = [];
-        for (const [index, pause] of pauses.entries()) {
-          results.push(batch(index));
-          for (let i = 0; i < pause; i += 1) await new Promise(setImmediate);
-        }
-        expect(await Promise.all(results)).toEqual(pauses.map((_, index) => index * 2));
-        expect(sent).toEqual(pauses.map((_, index) => index));
-      }),
-    );
-  });
+  test.each([
+    ["without a turn", {}],
+    ["with a turn", { turn: nextTurn }],
+  ])(
+    "every operation is sent once and gets its own result, whatever the arrival pattern: %s",
+    async (_what, turn) => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(fc.nat(3), { maxLength: 60 }), async (pauses) => {
+          const sent: number[] = [];
+          const batch = createBatcher<number, number>(
+            async (operations) => {
+              await new Promise(setImmediate);
+              sent.push(...operations);
+              return operations.map((n) => n * 2);
+            },
+            { ...options, ...turn },
+          );
+          const results: Promise<number>[] = [];
+          for (const [index, pause] of pauses.entries()) {
+            results.push(batch(index));
+            for (let i = 0; i < pause; i += 1) await new Promise(setImmediate);
+          }
+          expect(await Promise.all(results)).toEqual(pauses.map((_, index) => index * 2));
+          expect(sent).toEqual(pauses.map((_, index) => index));
+        }),
+      );
+    },
+  );
 
   test("operations that arrive during a call leave together in the next one", async () => {
     const sizes: number[] = [];
@@ -47,7 +57,7 @@ describe("batcher", () => {
         await new Promise(setImmediate);
         return operations;
       },
-      { ...options, turn: () => new Promise((resolve) => setImmediate(resolve)) },
+      { ...options, turn: nextTurn },
     );
     const twice = async (operation: number) => {
       await batch(operation);

@@ -119,7 +119,9 @@ export async function startBilling(env: Record<string, string> = {}): Promise<Bi
     stop,
     stopSound: async () => {
       // A process that stays would disturb the next test file of its worker.
-      const { differences } = await running.inProcess.verifyLedger({}).finally(stop);
+      const { differences } = await running.inProcess
+        .verifyLedger({}, { timeoutMs: PATIENCE_MS })
+        .finally(stop);
       assert.deepEqual(differences, []);
     },
   };
@@ -146,7 +148,7 @@ export async function startBillingOn(
       SERVICE_HTTP_PORT: "0",
       SERVICE_RPC_PORT: "0",
       LOG_LEVEL: "silent",
-      SERVICE_CALL_TIMEOUT_MS: String(PATIENCE_MS),
+      SERVICE_CALL_TIMEOUT_MS: "50000",
       ...env,
     },
     clock,

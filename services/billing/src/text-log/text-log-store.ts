@@ -88,7 +88,7 @@ export interface TextLogStore {
 
 const SLICE = 5_000;
 /** Pages that read many lines would fill the pool of connections that reads of credits need. */
-const LONG_READS = { places: 2, perOwner: 1, waitingPerOwner: 16, waiting: 64, name: "pages of the log" };
+const LONG_READS = { places: 2, perOwner: 1, waitingPerOwner: 100, waiting: 1_000, name: "pages of the log" };
 const LIMITS = {
   /** Milliseconds of a sum, at most. Its call has a deadline of 10 s, and a sum without a caller would use a connection for nothing. */
   sumMs: 9_000,

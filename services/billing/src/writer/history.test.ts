@@ -87,7 +87,7 @@ test("every history has the answers and the books of the fake, and books that ad
 });
 
 async function expectSoundBooks(): Promise<void> {
-  const { differences } = await ledger.inProcess.verifyLedger({});
+  const { differences } = await ledger.inProcess.verifyLedger({}, { timeoutMs: 120_000 });
   expect(differences).toEqual([]);
 }
 

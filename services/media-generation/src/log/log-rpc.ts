@@ -59,7 +59,7 @@ export interface LogCallsDeps extends RemovalDeps, ReadLogDeps {
   readonly generationLog: LogStore;
 }
 
-/** A sum reads all rows of its filter, so sums wait for each other, and an account has one at a time. */
+/** A sum reads all rows of its filter, so sums wait for each other, and an account has one at a time. A sum without a caller never begins. */
 const sumGate = () =>
   new FairGate({
     places: 2,
@@ -89,10 +89,13 @@ export function logCalls(deps: LogCallsDeps) {
       const { generations, hasMore } = await readLog(deps, owner, filter, after, limit);
       return { generations: [...generations], hasMore };
     },
-    async sumGenerations({ filter: wanted, barsFrom, barMs }: SumGenerationsRequest) {
+    async sumGenerations(
+      { filter: wanted, barsFrom, barMs }: SumGenerationsRequest,
+      { signal }: { readonly signal: AbortSignal },
+    ) {
       const { owner, filter } = readFilter(wanted ?? create(ListGenerationsRequestSchema));
       const sum = (bars: Parameters<typeof sumLog>[3]) =>
-        gate.run({ owner: owner.accountId }, () => sumLog(deps, owner, filter, bars));
+        gate.run({ owner: owner.accountId, signal }, () => sumLog(deps, owner, filter, bars));
       if (barMs === 0n) return sum(undefined);
       const { bars_from: from, bar_ms: widthMs } = parseRequest(barFields, {
         bars_from: barsFrom,

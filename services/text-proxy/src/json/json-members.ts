@@ -1,24 +1,9 @@
 // Finds the members of a JSON object in its bytes, without decoding, for changes without re-serialising. The bytes
 // must be text that JSON.parse has accepted: then every span is exact, with any whitespace and escapes. Other bytes
 // throw an error. No read is beyond their end.
-import { endOfJsonString } from "@gr/runtime";
+import { endOfJsonString, type Member, type ObjectLayout } from "@gr/runtime";
 
-/** Positions in the scanned bytes; ends are exclusive. The key's span excludes its quotes. */
-export interface Member {
-  readonly keyStart: number;
-  readonly keyEnd: number;
-  readonly valueStart: number;
-  readonly valueEnd: number;
-}
-
-export interface ObjectLayout {
-  /** Position of "{". */
-  readonly open: number;
-  /** Position of "}". */
-  readonly close: number;
-  /** Members in the order of the bytes, duplicates included. */
-  readonly members: readonly Member[];
-}
+export type { Member, ObjectLayout };
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

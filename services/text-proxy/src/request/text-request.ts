@@ -2,7 +2,7 @@
 // Only fields of the specification are checked. All others are sent on unread.
 import { refuseAmountNames } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
-import { type FairWork, loopTurns, parseJsonBytes } from "@gr/runtime";
+import { type FairWork, layoutOfLong, loopTurns, parseJsonBytes } from "@gr/runtime";
 import { type FieldFound, findFields, MOST_FIELDS } from "@gr/text-upstream";
 import { type ObjectLayout, scanObject } from "../json/json-members.ts";
 import { isObject, type JsonObject } from "../json/json-object.ts";
@@ -125,7 +125,7 @@ export function readTextRequest(api: TextApi, bytes: Buffer, hasMarks = true): T
     model,
     stream,
     bytes,
-    layout: scanObject(bytes),
+    layout: layoutOfLong(bytes) ?? scanObject(bytes),
     input,
     choices: api === "chat" ? (readCount(body, "n", MOST_CHOICES) ?? 1) : 1,
     outputLimit: readOutputLimit(api, body),

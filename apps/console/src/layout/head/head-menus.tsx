@@ -2,17 +2,18 @@
 import { Menu, Text } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
-import { cloneElement, type ReactElement, type ReactNode, useEffect, useRef, useState } from "react";
+import type { ReactElement } from "react";
 import { call } from "../../api/console-client.ts";
 import { forgetTokens } from "../../api/public-api.ts";
 import "../../later-styles.ts";
 import { forgetKept } from "../../kept-state.ts";
 import { showRefusal } from "../../parts/forms/act.ts";
+import type { MenuButtonProps } from "../../parts/menus/later-menu.tsx";
+import { OpenedMenu } from "../../parts/menus/opened-menu.tsx";
 import { useAccount, useSession } from "../../session.ts";
-import type { HeadButtonProps } from "./head-menu.tsx";
 
 interface OpenedProps {
-  readonly button: ReactElement<HeadButtonProps>;
+  readonly button: ReactElement<MenuButtonProps>;
 }
 
 export function AccountMenu({ button }: OpenedProps) {
@@ -20,7 +21,7 @@ export function AccountMenu({ button }: OpenedProps) {
   const { accounts } = useSession();
   const navigate = useNavigate();
   return (
-    <Opened button={button} side="start" width={240}>
+    <OpenedMenu button={button} side="start" width={240}>
       {accounts.map(({ account_id, account_name: name, role }) => (
         <Menu.Item
           key={account_id}
@@ -37,7 +38,7 @@ export function AccountMenu({ button }: OpenedProps) {
       ))}
       <Menu.Divider />
       <Menu.Item renderRoot={(props) => <Link to="/new-account" {...props} />}>New account</Menu.Item>
-    </Opened>
+    </OpenedMenu>
   );
 }
 
@@ -57,7 +58,7 @@ export function PersonItems({
     await navigate({ to: "/sign-in" });
   };
   return (
-    <Opened button={button} side="end">
+    <OpenedMenu button={button} side="end">
       <Menu.Label>
         {person?.email}
         {account && ` · ${account.role}`}
@@ -72,32 +73,6 @@ export function PersonItems({
         </Menu.Item>
       )}
       <Menu.Item onClick={() => void signOut().catch(showRefusal)}>Sign out</Menu.Item>
-    </Opened>
-  );
-}
-
-/** A menu that opens at once. The focus is at its button before, and returns there. */
-function Opened({
-  button,
-  side,
-  width,
-  children,
-}: OpenedProps & { readonly side: "start" | "end"; readonly width?: number; readonly children: ReactNode }) {
-  const target = useRef<HTMLButtonElement>(null);
-  const [isOpen, setOpen] = useState(false);
-  useEffect(() => {
-    target.current?.focus();
-    setOpen(true);
-  }, []);
-  return (
-    <Menu
-      position={`bottom-${side}`}
-      opened={isOpen}
-      onChange={setOpen}
-      {...(width !== undefined && { width })}
-    >
-      <Menu.Target>{cloneElement(button, { ref: target })}</Menu.Target>
-      <Menu.Dropdown>{children}</Menu.Dropdown>
-    </Menu>
+    </OpenedMenu>
   );
 }

@@ -1,8 +1,8 @@
 // Menu of the signed-in person.
-import { VisuallyHidden } from "@mantine/core";
+import { UnstyledButton, VisuallyHidden } from "@mantine/core";
 import { lazy } from "react";
+import { LaterMenu } from "../../parts/menus/later-menu.tsx";
 import { useSession } from "../../session.ts";
-import { HeadMenu } from "./head-menu.tsx";
 
 const load = () => import("./head-menus.tsx");
 const PersonItems = lazy(async () => ({ default: (await load()).PersonItems }));
@@ -12,17 +12,16 @@ export function PersonMenu({ of: account }: { of?: { readonly account_id: string
   const { person } = useSession();
   const name = person?.name || person?.email || "";
   return (
-    <HeadMenu
-      className="person-sign"
+    <LaterMenu
       load={load}
-      name={
-        <>
+      button={
+        <UnstyledButton className="person-sign">
           <span aria-hidden="true">{name.slice(0, 2).toUpperCase()}</span>
           <VisuallyHidden>{name}</VisuallyHidden>
-        </>
+        </UnstyledButton>
       }
     >
       {(button) => <PersonItems button={button} of={account} />}
-    </HeadMenu>
+    </LaterMenu>
   );
 }

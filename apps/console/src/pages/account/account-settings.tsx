@@ -1,30 +1,17 @@
 // Settings of the account for its requests: the form of pictures and videos in answers to requests that name none.
 import { type AnswerOf, responseFormat } from "@gr/console-api";
 import { Button, Group, Modal, Select, Stack, Text } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { call } from "../../api/console-client.ts";
+import { AskFirst } from "../../parts/dialogs/ask-first.tsx";
 import { useAct } from "../../parts/forms/act.ts";
-import { AskFirst } from "../../parts/forms/ask-first.tsx";
 import { RESPONSE_FORMATS } from "../../parts/forms/response-formats.ts";
 import { Loaded } from "../../parts/lists/loaded.tsx";
 import { amountText, retentionText, useSavedTextUse } from "../../saved-texts.ts";
 import { useAccount } from "../../session.ts";
 
-export function AccountSettings() {
-  const [isOpen, { open, close }] = useDisclosure(false);
-  return (
-    <>
-      <Button variant="default" onClick={open}>
-        Settings
-      </Button>
-      {isOpen && <Dialog close={close} />}
-    </>
-  );
-}
-
-function Dialog({ close }: { close: () => void }) {
+export function AccountSettings({ close }: { close: () => void }) {
   const { account_id: account } = useAccount();
   const settings = useQuery({
     queryKey: ["settings", account],

@@ -7,11 +7,13 @@ import { call } from "../../api/console-client.ts";
 import { moneyText } from "../../parts/figures/figure-text.ts";
 import { Time } from "../../parts/figures/figures.tsx";
 import { useAct } from "../../parts/forms/act.ts";
+import { later } from "../../parts/later.tsx";
 import { Empty, Failure } from "../../parts/lists/page-states.tsx";
 import { PagedRows } from "../../parts/lists/paged-rows.tsx";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
 import { useAccount } from "../../session.ts";
-import { AlertSettingsDialog } from "./alert-settings.tsx";
+
+const AlertSettingsDialog = later(async () => (await import("./alert-settings.tsx")).AlertSettingsDialog);
 
 /** Time between two refreshes of the history, in milliseconds. */
 const REFRESH_MS = 30_000;

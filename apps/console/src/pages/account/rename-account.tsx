@@ -2,7 +2,6 @@
 import { newAccountBody } from "@gr/console-api";
 import { Button, Group, Modal, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { useDisclosure } from "@mantine/hooks";
 import { call } from "../../api/console-client.ts";
 import { useAct } from "../../parts/forms/act.ts";
 import { showAtField } from "../../parts/forms/field-errors.ts";
@@ -10,19 +9,7 @@ import { byRules } from "../../parts/forms/form-rules.ts";
 import { SESSION_KEY } from "../../queries.ts";
 import { useAccount } from "../../session.ts";
 
-export function RenameAccount() {
-  const [isOpen, { open, close }] = useDisclosure(false);
-  return (
-    <>
-      <Button variant="default" onClick={open}>
-        Rename account
-      </Button>
-      {isOpen && <Dialog close={close} />}
-    </>
-  );
-}
-
-function Dialog({ close }: { close: () => void }) {
+export function RenameAccount({ close }: { close: () => void }) {
   const { account_id: account, account_name } = useAccount();
   const form = useForm({ initialValues: { name: account_name }, validate: byRules(newAccountBody) });
   const act = useAct({

@@ -1,33 +1,30 @@
 // The team page lists members with their roles, and open invitations.
-import { type AnswerOf, invitationBody, mayActAs, type Role, roles } from "@gr/console-api";
-import { Button, Group, Modal, Select, Stack, Table, Text, TextInput, Title } from "@mantine/core";
-import { useForm } from "@mantine/form";
+import { type AnswerOf, mayActAs, type Role, roles } from "@gr/console-api";
+import { Button, Group, Select, Stack, Table, Text, Title } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
 import { IconCheck } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { type ComponentType, useState } from "react";
 import { call } from "../../api/console-client.ts";
 import { fromNow } from "../../parts/figures/figure-text.ts";
 import { Time } from "../../parts/figures/figures.tsx";
 import { useAct } from "../../parts/forms/act.ts";
-import { Confirm } from "../../parts/forms/confirm.tsx";
-import { CopyField } from "../../parts/forms/copy-text.tsx";
-import { showAtField } from "../../parts/forms/field-errors.ts";
-import { byRules } from "../../parts/forms/form-rules.ts";
+import { later } from "../../parts/later.tsx";
 import { Loaded } from "../../parts/lists/loaded.tsx";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
 import { SESSION_KEY } from "../../queries.ts";
 import { useAccount, useSession } from "../../session.ts";
-import { AccountSettings } from "./account-settings.tsx";
+import type { Invited } from "./invite.tsx";
 import { MemberBudget } from "./member-budget.tsx";
-import { RenameAccount } from "./rename-account.tsx";
 
 type Members = AnswerOf<"listMembers">;
 type Member = Members["data"][number];
-interface Invited {
-  readonly email: string;
-  readonly role: Role;
-}
 const NOBODY: Invited = { email: "", role: "developer" };
+
+const Confirm = later(async () => (await import("../../parts/dialogs/confirm.tsx")).Confirm);
+const Invite = later(async () => (await import("./invite.tsx")).Invite);
+const AccountSettings = later(async () => (await import("./account-settings.tsx")).AccountSettings);
+const RenameAccount = later(async () => (await import("./rename-account.tsx")).RenameAccount);
 
 export function Team() {
   const { account_id: account, may } = useAccount();
@@ -44,8 +41,8 @@ export function Team() {
         </Title>
         {may("admin") && (
           <Group gap="xs">
-            <AccountSettings />
-            <RenameAccount />
+            <OpensDialog name="Settings" dialog={AccountSettings} />
+            <OpensDialog name="Rename account" dialog={RenameAccount} />
             <Button onClick={() => setInvited(NOBODY)}>Invite</Button>
           </Group>
         )}
@@ -61,6 +58,24 @@ export function Team() {
       <Rights />
       {invited !== undefined && <Invite of={invited} close={() => setInvited(undefined)} />}
     </Stack>
+  );
+}
+
+function OpensDialog({
+  name,
+  dialog: Dialog,
+}: {
+  name: string;
+  dialog: ComponentType<{ readonly close: () => void }>;
+}) {
+  const [isOpen, { open, close }] = useDisclosure(false);
+  return (
+    <>
+      <Button variant="default" onClick={open}>
+        {name}
+      </Button>
+      {isOpen && <Dialog close={close} />}
+    </>
   );
 }
 
@@ -255,52 +270,5 @@ function Invitations({ invitations, resend }: InvitationsProps) {
         ))}
       </RowsTable>
     </Stack>
-  );
-}
-
-/** @param of an invitation that is renewed, or an empty one */
-function Invite({ of: initialValues, close }: { of: Invited; close: () => void }) {
-  const { account_id: account, may } = useAccount();
-  const [link, setLink] = useState<string>();
-  const form = useForm({
-    initialValues,
-    validate: byRules(invitationBody),
-  });
-  const invite = useAct({
-    send: (body: Invited) => call("invite", { path: { account }, body }),
-    changes: [["members", account]],
-    after: (invitation) => (invitation.link === null ? close() : setLink(invitation.link)),
-    showAt: (error) => showAtField(form, error),
-  });
-  return (
-    <Modal opened onClose={close} title="Invite">
-      {link === undefined ? (
-        <form onSubmit={form.onSubmit((values) => invite.mutate(values))} noValidate>
-          <Stack>
-            <TextInput label="E-mail address" type="email" data-autofocus {...form.getInputProps("email")} />
-            <Select
-              label="Role"
-              allowDeselect={false}
-              data={roles.filter((role) => role !== "owner" || may("owner"))}
-              {...form.getInputProps("role")}
-            />
-            {initialValues.email !== "" && (
-              <Text size="xs" c="dimmed">
-                The new link replaces the earlier one and works for seven days.
-              </Text>
-            )}
-            <Button type="submit" loading={invite.isPending}>
-              Invite
-            </Button>
-          </Stack>
-        </form>
-      ) : (
-        <Stack>
-          <Text size="sm">No mail server is configured. Send this link yourself:</Text>
-          <CopyField value={link} label="the invitation" />
-          <Button onClick={close}>Done</Button>
-        </Stack>
-      )}
-    </Modal>
   );
 }

@@ -8,7 +8,6 @@ import {
   Group,
   Modal,
   MultiSelect,
-  NumberInput,
   Select,
   Stack,
   TagsInput,
@@ -20,12 +19,13 @@ import { IconShieldCheck } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../../api/console-client.ts";
 import { modelsQuery } from "../../models-query.ts";
+import { Confirm } from "../../parts/dialogs/confirm.tsx";
 import { moneyText, shortDecimal } from "../../parts/figures/figure-text.ts";
 import { useAct } from "../../parts/forms/act.ts";
-import { Confirm } from "../../parts/forms/confirm.tsx";
 import { showAtField } from "../../parts/forms/field-errors.ts";
 import { byRules } from "../../parts/forms/form-rules.ts";
 import { LimitFields, type LimitValues, limitOf } from "../../parts/forms/limit-fields.tsx";
+import { NumberField } from "../../parts/forms/number-field.tsx";
 import { RESPONSE_FORMATS } from "../../parts/forms/response-formats.ts";
 import { useAccount } from "../../session.ts";
 import { ExpiryField, localInput } from "./expiry-field.tsx";
@@ -264,10 +264,10 @@ export function RotateKey({
   onSecret,
 }: DialogProps & { apiKey: KeyRecord; onSecret: OnSecret }) {
   const { account_id: account } = useAccount();
-  const form = useForm({ initialValues: { overlap_hours: 24 as number | string } });
+  const form = useForm({ initialValues: { overlap_hours: 24 as number | undefined } });
   const rotate = useAct({
-    send: ({ overlap_hours }: { overlap_hours: number | string }) =>
-      call("rotateKey", { path: { account, id: apiKey.id }, body: { overlap_hours: Number(overlap_hours) } }),
+    send: ({ overlap_hours = 0 }: { overlap_hours: number | undefined }) =>
+      call("rotateKey", { path: { account, id: apiKey.id }, body: { overlap_hours } }),
     changes: [["keys", account]],
     after: ({ key, secret }) => onSecret({ key: key ?? apiKey, secret }),
     showAt: (error) => showAtField(form, error),
@@ -286,7 +286,7 @@ export function RotateKey({
               ends within seconds when you rotate again. 0 hours end both.
             </Alert>
           )}
-          <NumberInput
+          <NumberField
             label="Keep the old secret working for, hours"
             description="0 ends it within seconds"
             min={0}

@@ -1,35 +1,30 @@
 // The keys page lists an account's keys with their limits, their spend, and their actions.
-import type { AnswerOf, BudgetRecord, KeyRecord } from "@gr/console-api";
-import { Badge, Button, Group, Menu, Stack, Switch, Table, Tabs, Text, Title } from "@mantine/core";
+import type { BudgetRecord, KeyRecord } from "@gr/console-api";
+import { Badge, Button, Group, Stack, Switch, Table, Tabs, Text, Title } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useState } from "react";
+import { lazy, useState } from "react";
 import { call } from "../../api/console-client.ts";
 import { countText, fromNow, moneyText } from "../../parts/figures/figure-text.ts";
 import { Money, Time } from "../../parts/figures/figures.tsx";
 import { LimitBar } from "../../parts/figures/limit-bar.tsx";
 import { useAct } from "../../parts/forms/act.ts";
+import { later } from "../../parts/later.tsx";
 import { Empty } from "../../parts/lists/page-states.tsx";
 import { PagedRows } from "../../parts/lists/paged-rows.tsx";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
+import { LaterMenu } from "../../parts/menus/later-menu.tsx";
 import { useAccount } from "../../session.ts";
-import { DeleteKey, EditKey, NewKey, RotateKey } from "./key-dialogs.tsx";
-import { DeleteSavedTexts } from "./saved-texts.tsx";
-import { SecretDialog } from "./secret-dialog.tsx";
+import type { OpenedDialog } from "./key-dialog.tsx";
 
 type Kind = KeyRecord["kind"];
-type Dialog =
-  | { readonly name: "new" }
-  | { readonly name: "edit" | "rotate" | "forget" | "delete"; readonly key: KeyRecord }
-  | { readonly name: "secret"; readonly key: KeyRecord; readonly secret: string };
+const KeyDialog = later(async () => (await import("./key-dialog.tsx")).KeyDialog);
 
 export function Keys() {
   const { account_id: account, may } = useAccount();
   const search = useSearch({ strict: false });
   const kind: Kind = search.kind === "management" ? "management" : "normal";
   const navigate = useNavigate();
-  const [dialog, setDialog] = useState<Dialog>();
-  const close = () => setDialog(undefined);
-  const showSecret = (minted: AnswerOf<"createKey">) => setDialog({ name: "secret", ...minted });
+  const [dialog, setDialog] = useState<OpenedDialog>();
   const mayChange = may(kind === "management" ? "admin" : "developer");
   return (
     <Stack>
@@ -37,7 +32,7 @@ export function Keys() {
         <Title order={1} size="h2">
           API keys
         </Title>
-        {mayChange && <Button onClick={() => setDialog({ name: "new" })}>New key</Button>}
+        {mayChange && <Button onClick={() => setDialog({ name: "new", kind })}>New key</Button>}
       </Group>
       <Tabs
         value={kind}
@@ -72,12 +67,9 @@ export function Keys() {
       >
         {(keys) => <KeyTable keys={keys} mayChange={mayChange} open={setDialog} />}
       </PagedRows>
-      {dialog?.name === "new" && <NewKey kind={kind} close={close} onSecret={showSecret} />}
-      {dialog?.name === "edit" && <EditKey apiKey={dialog.key} close={close} />}
-      {dialog?.name === "rotate" && <RotateKey apiKey={dialog.key} close={close} onSecret={showSecret} />}
-      {dialog?.name === "forget" && <DeleteSavedTexts apiKey={dialog.key} close={close} />}
-      {dialog?.name === "delete" && <DeleteKey apiKey={dialog.key} close={close} />}
-      {dialog?.name === "secret" && <SecretDialog apiKey={dialog.key} secret={dialog.secret} close={close} />}
+      {dialog !== undefined && (
+        <KeyDialog dialog={dialog} open={setDialog} close={() => setDialog(undefined)} />
+      )}
     </Stack>
   );
 }
@@ -85,7 +77,7 @@ export function Keys() {
 interface TableProps {
   readonly keys: readonly KeyRecord[];
   readonly mayChange: boolean;
-  readonly open: (dialog: Dialog) => void;
+  readonly open: (dialog: OpenedDialog) => void;
 }
 
 function KeyTable({ keys, mayChange, open }: TableProps) {
@@ -224,24 +216,18 @@ function OnSwitch({ of: key, mayChange }: { of: KeyRecord; mayChange: boolean })
   );
 }
 
+const loadMenu = () => import("./key-menu.tsx");
+const KeyMenuItems = lazy(async () => ({ default: (await loadMenu()).KeyMenu }));
+
 function KeyMenu({ of: key, open }: { of: KeyRecord; open: TableProps["open"] }) {
+  const button = (
+    <Button variant="default" size="compact-sm" aria-label={`Actions for ${key.name}`}>
+      ⋯
+    </Button>
+  );
   return (
-    <Menu position="bottom-end">
-      <Menu.Target>
-        <Button variant="default" size="compact-sm" aria-label={`Actions for ${key.name}`}>
-          ⋯
-        </Button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Item onClick={() => open({ name: "edit", key })}>Edit</Menu.Item>
-        <Menu.Item onClick={() => open({ name: "rotate", key })}>Rotate</Menu.Item>
-        {key.kind === "normal" && (
-          <Menu.Item onClick={() => open({ name: "forget", key })}>Delete saved prompts</Menu.Item>
-        )}
-        <Menu.Item color="red" onClick={() => open({ name: "delete", key })}>
-          Delete
-        </Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+    <LaterMenu button={button} load={loadMenu}>
+      {(target) => <KeyMenuItems of={key} open={open} button={target} />}
+    </LaterMenu>
   );
 }

@@ -2,8 +2,8 @@
 import type { KeyRecord } from "@gr/console-api";
 import { Switch } from "@mantine/core";
 import { call } from "../../api/console-client.ts";
+import { Confirm } from "../../parts/dialogs/confirm.tsx";
 import { useAct } from "../../parts/forms/act.ts";
-import { Confirm } from "../../parts/forms/confirm.tsx";
 import { retentionText, useSavedTextUse } from "../../saved-texts.ts";
 import { useAccount } from "../../session.ts";
 

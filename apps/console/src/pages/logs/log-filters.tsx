@@ -2,10 +2,11 @@
 import { Button, Group, TextInput } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
 import { useState } from "react";
-import { type Choice, ChoiceChip, TypeAheadChip } from "../../parts/lists/filter-chips.tsx";
+import { type Choice, ChoiceChip, TypeAheadChip } from "../../parts/filters/filter-chips.tsx";
+import { TimeFilter } from "../../parts/filters/time-filter.tsx";
+import { rangeMs } from "../../parts/filters/time-ranges.ts";
+import { useFilter } from "../../parts/filters/use-filter.ts";
 import { useKeyNames, useMemberNames, useModelNames } from "../../parts/lists/names-of.ts";
-import { rangeMs, TimeFilter } from "../../parts/lists/time-filter.tsx";
-import { useFilter } from "../../parts/lists/use-filter.ts";
 
 export type LogSearch = Partial<
   Record<

@@ -6,7 +6,7 @@ import { Link } from "@tanstack/react-router";
 import { secondsText } from "../../parts/figures/figure-text.ts";
 import { Time } from "../../parts/figures/figures.tsx";
 import { useKeyNames, useModelNames } from "../../parts/lists/names-of.ts";
-import { RequestCost } from "../../parts/lists/request-cost.tsx";
+import { LatencyCell, RequestCost } from "../../parts/lists/request-figures.tsx";
 import { RequestStatus } from "../../parts/lists/request-status.tsx";
 import { detailOf, summaryOf } from "../../parts/lists/request-summary.ts";
 import { useVisibleRows } from "../../parts/lists/visible-rows.ts";
@@ -89,9 +89,7 @@ function Rows({ rows }: { rows: readonly RequestRecord[] }) {
             <Table.Td>
               <RequestStatus of={row} />
             </Table.Td>
-            <Table.Td ta="right" className="figures" c="dimmed">
-              {row.latency === null ? "–" : secondsText(row.latency)}
-            </Table.Td>
+            <LatencyCell of={row} />
             <Table.Td ta="right">
               <RequestCost of={row} />
             </Table.Td>

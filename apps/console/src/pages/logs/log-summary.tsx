@@ -6,8 +6,8 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { type PointerEvent, useState } from "react";
 import { call } from "../../api/console-client.ts";
 import { countText, moneyText, secondsText } from "../../parts/figures/figure-text.ts";
+import { useFilter } from "../../parts/filters/use-filter.ts";
 import { Failure } from "../../parts/lists/page-states.tsx";
-import { useFilter } from "../../parts/lists/use-filter.ts";
 import { useAccount } from "../../session.ts";
 import { type LogSearch, timesOf } from "./log-filters.tsx";
 

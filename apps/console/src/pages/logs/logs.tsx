@@ -5,16 +5,18 @@ import { IconDownload } from "@tabler/icons-react";
 import { Link, useSearch } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { call, urlOf } from "../../api/console-client.ts";
+import { useFilter } from "../../parts/filters/use-filter.ts";
 import { FirstRequest } from "../../parts/first-request.tsx";
-import { Empty } from "../../parts/lists/page-states.tsx";
+import { later, useHasBeen } from "../../parts/later.tsx";
+import { Empty, RowsWaiting } from "../../parts/lists/page-states.tsx";
 import { PagedRows } from "../../parts/lists/paged-rows.tsx";
-import { useFilter } from "../../parts/lists/use-filter.ts";
 import { useAccount } from "../../session.ts";
-import { Gallery } from "./gallery.tsx";
 import { isFiltered, LogFilters, type LogSearch, NO_FILTERS, timesOf } from "./log-filters.tsx";
 import { LogRows } from "./log-rows.tsx";
 import { LogSummary } from "./log-summary.tsx";
-import { RequestDrawer } from "./request-drawer.tsx";
+
+const RequestDrawer = later(async () => (await import("./request-drawer.tsx")).RequestDrawer);
+const Gallery = later(async () => (await import("./gallery.tsx")).Gallery, <RowsWaiting />);
 
 /** Intervals while a request runs, and otherwise. */
 const RUNNING_MS = 3_000;
@@ -27,6 +29,7 @@ export function Logs() {
   const [ids, setIds] = useState<readonly string[]>([]);
   const filter = useFilter();
   const { request, view, kind, model, provider, status, key_id, member, range, from, to } = search;
+  const hasOpened = useHasBeen(request !== undefined);
   const isGallery = view === "gallery";
   const shown = isGallery && kind !== "image" && kind !== "video" ? "media" : kind;
   const query = { kind: shown, model, provider, status, key_id, member } as QueryOf<"listRequests">;
@@ -94,12 +97,14 @@ export function Logs() {
           </>
         )}
       </PagedRows>
-      <RequestDrawer
-        id={request}
-        siblings={ids}
-        move={(id) => void filter({ request: id })}
-        close={() => void filter({ request: null })}
-      />
+      {hasOpened && (
+        <RequestDrawer
+          id={request}
+          siblings={ids}
+          move={(id) => void filter({ request: id })}
+          close={() => void filter({ request: null })}
+        />
+      )}
     </Stack>
   );
 }

@@ -2,8 +2,8 @@
 // client.
 import type { GenerationRecord } from "@gr/console-api";
 import { call } from "../../api/console-client.ts";
+import { AskFirst } from "../../parts/dialogs/ask-first.tsx";
 import { useAct } from "../../parts/forms/act.ts";
-import { AskFirst } from "../../parts/forms/ask-first.tsx";
 import { useAccount } from "../../session.ts";
 
 export function RemoveMedia({ of: { id, status, deleted } }: { of: GenerationRecord }) {

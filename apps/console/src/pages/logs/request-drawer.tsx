@@ -12,7 +12,7 @@ import { Time } from "../../parts/figures/figures.tsx";
 import { PriceLines } from "../../parts/figures/price-lines.tsx";
 import { Loaded } from "../../parts/lists/loaded.tsx";
 import { useKeyNames, useModelNames } from "../../parts/lists/names-of.ts";
-import { RequestCost } from "../../parts/lists/request-cost.tsx";
+import { RequestCost } from "../../parts/lists/request-figures.tsx";
 import { RequestStatus } from "../../parts/lists/request-status.tsx";
 import { detailOf } from "../../parts/lists/request-summary.ts";
 import { useAccount } from "../../session.ts";

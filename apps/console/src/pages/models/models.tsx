@@ -17,9 +17,9 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useParams, useSearch } from "@tanstack/react-router";
 import type { ModelRecord } from "../../api/public-api.ts";
 import { modelsQuery, priceText } from "../../models-query.ts";
+import { useFilter } from "../../parts/filters/use-filter.ts";
 import { Empty, Failure, RowsWaiting } from "../../parts/lists/page-states.tsx";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
-import { useFilter } from "../../parts/lists/use-filter.ts";
 
 const ALL = "all";
 const TYPES = [

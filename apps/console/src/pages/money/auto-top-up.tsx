@@ -1,35 +1,22 @@
 // Automatic top-ups: the saved card, the rule in one sentence, and its dialog. A refused charge is named until the rule is changed.
-import { type AutoTopUpRecord, autoTopUpBody } from "@gr/console-api";
-import {
-  Alert,
-  Anchor,
-  Button,
-  Card,
-  Group,
-  Modal,
-  Stack,
-  Switch,
-  Text,
-  TextInput,
-  Title,
-} from "@mantine/core";
-import { useForm } from "@mantine/form";
+import type { AutoTopUpRecord } from "@gr/console-api";
+import { Alert, Anchor, Button, Card, Group, Stack, Switch, Text, Title } from "@mantine/core";
 import { IconCreditCard } from "@tabler/icons-react";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { call } from "../../api/console-client.ts";
 import { moneyText, shortDecimal } from "../../parts/figures/figure-text.ts";
 import { useAct } from "../../parts/forms/act.ts";
-import { Confirm } from "../../parts/forms/confirm.tsx";
-import { showAtField } from "../../parts/forms/field-errors.ts";
-import { byRules } from "../../parts/forms/form-rules.ts";
+import { later } from "../../parts/later.tsx";
 import { Loaded } from "../../parts/lists/loaded.tsx";
 import { useAccount } from "../../session.ts";
+import { nameOf, type SavedCardRecord, useRuleChange } from "./auto-top-up-rule.ts";
 import { Line } from "./balance-card.tsx";
 
 const USUAL_MS = 30_000;
-const SUGGESTED = { threshold: "25", amount: "100", monthly_limit: "500" };
+const RuleDialog = later(async () => (await import("./auto-top-up-dialogs.tsx")).RuleDialog);
+const RemoveDialog = later(async () => (await import("./auto-top-up-dialogs.tsx")).RemoveDialog);
 
 export function AutoTopUp() {
   const { account_id: account } = useAccount();
@@ -96,22 +83,6 @@ function RuleText({ rule: { card, threshold, amount, monthly_limit, is_on } }: {
   return is_on ? `When the balance falls ${rule}` : `Off. The rule: when the balance falls ${rule}`;
 }
 
-function useRuleChange(after?: () => void, showAt?: Parameters<typeof useAct>[0]["showAt"]) {
-  const { account_id: account } = useAccount();
-  const queries = useQueryClient();
-  return useAct({
-    send: (body: Body) => call("changeAutoTopUp", { path: { account }, body }),
-    changes: [["audit", account]],
-    after: (answer) => {
-      queries.setQueryData(["auto top-up", account], answer);
-      after?.();
-    },
-    ...(showAt && { showAt }),
-  });
-}
-
-type Body = typeof autoTopUpBody._output;
-
 function OnSwitch({ rule }: { rule: AutoTopUpRecord }) {
   const change = useRuleChange();
   const { threshold, amount, monthly_limit } = rule;
@@ -130,9 +101,7 @@ function OnSwitch({ rule }: { rule: AutoTopUpRecord }) {
   );
 }
 
-type Saved = NonNullable<AutoTopUpRecord["card"]>;
-
-function SavedCard({ card, remove }: { card: Saved; remove: () => void }) {
+function SavedCard({ card, remove }: { card: SavedCardRecord; remove: () => void }) {
   return (
     <Group className="saved-card" gap="sm" justify="space-between">
       <Group gap="sm" wrap="nowrap">
@@ -154,10 +123,6 @@ function SavedCard({ card, remove }: { card: Saved; remove: () => void }) {
       </Group>
     </Group>
   );
-}
-
-function nameOf({ brand, last4 }: Saved): string {
-  return `${brand.slice(0, 1).toUpperCase()}${brand.slice(1)} ending ${last4}`;
 }
 
 /** Leads to the page of Stripe that saves a card. */
@@ -201,107 +166,5 @@ function LowBalanceMail() {
         </Anchor>
       </Text>
     </Group>
-  );
-}
-
-interface RuleFields {
-  readonly threshold: string;
-  readonly amount: string;
-  readonly monthly_limit: string;
-}
-
-const amountOf = (text: string) => text.trim().replace(/^\$/, "");
-const bodyOf = (fields: RuleFields) => ({
-  is_on: true,
-  threshold: amountOf(fields.threshold),
-  amount: amountOf(fields.amount),
-  monthly_limit: amountOf(fields.monthly_limit),
-});
-
-function RuleDialog({ rule, close }: { rule: AutoTopUpRecord; close: () => void }) {
-  const { account_id: account } = useAccount();
-  const home = useQueryClient().getQueryData<{ readonly balance: string }>(["home", account]);
-  const form = useForm<RuleFields>({
-    initialValues: {
-      threshold: shortDecimal(rule.threshold ?? SUGGESTED.threshold),
-      amount: shortDecimal(rule.amount ?? SUGGESTED.amount),
-      monthly_limit: shortDecimal(rule.monthly_limit ?? SUGGESTED.monthly_limit),
-    },
-    validate: byRules(autoTopUpBody, bodyOf),
-  });
-  const change = useRuleChange(close, (error) => showAtField(form, error));
-  const body = bodyOf(form.values);
-  const isRule = autoTopUpBody.safeParse(body).success;
-  // Only for the sentence; the server compares exact amounts.
-  const isAtOnce = isRule && home !== undefined && Number(home.balance) < Number(body.threshold);
-  return (
-    <Modal opened onClose={close} title="Auto top-up">
-      <form onSubmit={form.onSubmit((fields) => change.mutate(bodyOf(fields)))} noValidate>
-        <Stack>
-          <TextInput
-            label="When the balance falls below, USD"
-            inputMode="decimal"
-            data-autofocus
-            {...form.getInputProps("threshold")}
-          />
-          <TextInput
-            label="Add, USD"
-            description="At least the threshold, so that one top-up is enough"
-            inputMode="decimal"
-            {...form.getInputProps("amount")}
-          />
-          <TextInput
-            label="At most each month (UTC), USD"
-            description="No automatic charge of a month goes beyond it"
-            inputMode="decimal"
-            {...form.getInputProps("monthly_limit")}
-          />
-          {isRule && rule.card !== null && (
-            <Text size="sm">
-              {nameOf(rule.card)} is charged {moneyText(body.amount)} when the balance falls below{" "}
-              {moneyText(body.threshold)}, and never more than {moneyText(body.monthly_limit)} in a month. A
-              refused charge switches this off, and the owners and admins get a mail.
-            </Text>
-          )}
-          {isAtOnce && (
-            <Alert color="yellow">
-              The balance is below {moneyText(body.threshold)}: the card is charged at once.
-            </Alert>
-          )}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={close}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={change.isPending}>
-              {rule.is_on ? "Save" : "Switch on"}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
-  );
-}
-
-function RemoveDialog({ close }: { close: () => void }) {
-  const { account_id: account } = useAccount();
-  const remove = useAct({
-    send: () => call("removeCard", { path: { account } }),
-    changes: [
-      ["auto top-up", account],
-      ["audit", account],
-    ],
-    done: "The card is removed.",
-    after: close,
-  });
-  return (
-    <Confirm
-      title="Remove the saved card?"
-      button="Remove"
-      isPending={remove.isPending}
-      act={() => remove.mutate()}
-      close={close}
-    >
-      Automatic top-ups are switched off. Requests stop when the balance is used up.
-    </Confirm>
   );
 }

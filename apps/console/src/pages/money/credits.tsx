@@ -4,7 +4,7 @@ import { Button, Card, Group, SimpleGrid, Stack, Tabs, Title } from "@mantine/co
 import { IconDownload } from "@tabler/icons-react";
 import { useSearch } from "@tanstack/react-router";
 import { urlOf } from "../../api/console-client.ts";
-import { useFilter } from "../../parts/lists/use-filter.ts";
+import { useFilter } from "../../parts/filters/use-filter.ts";
 import { useAccount, useSession } from "../../session.ts";
 import { AutoTopUp } from "./auto-top-up.tsx";
 import { BalanceCard } from "./balance-card.tsx";

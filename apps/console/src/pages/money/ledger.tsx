@@ -5,13 +5,14 @@ import { Link } from "@tanstack/react-router";
 import { call } from "../../api/console-client.ts";
 import { moneyText, signedMoneyText } from "../../parts/figures/figure-text.ts";
 import { Time } from "../../parts/figures/figures.tsx";
-import { ChoiceChip } from "../../parts/lists/filter-chips.tsx";
+import { ChoiceChip } from "../../parts/filters/filter-chips.tsx";
+import { TimeFilter } from "../../parts/filters/time-filter.tsx";
+import { rangeMs } from "../../parts/filters/time-ranges.ts";
+import { useFilter } from "../../parts/filters/use-filter.ts";
 import { useKeyNames, useModelNames } from "../../parts/lists/names-of.ts";
 import { Empty } from "../../parts/lists/page-states.tsx";
 import { PagedRows } from "../../parts/lists/paged-rows.tsx";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
-import { rangeMs, TimeFilter } from "../../parts/lists/time-filter.tsx";
-import { useFilter } from "../../parts/lists/use-filter.ts";
 import { useAccount, useSession } from "../../session.ts";
 
 export type LedgerSearch = Partial<Record<"kind" | "range" | "from" | "to", string>>;

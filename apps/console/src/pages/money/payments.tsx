@@ -5,11 +5,11 @@ import { Anchor, Badge, Button, Group, Stack, Table, Text } from "@mantine/core"
 import type { ReactNode } from "react";
 import { call } from "../../api/console-client.ts";
 import { Money, Time } from "../../parts/figures/figures.tsx";
+import { useFilter } from "../../parts/filters/use-filter.ts";
 import { useAct } from "../../parts/forms/act.ts";
 import { Empty } from "../../parts/lists/page-states.tsx";
 import { PagedRows } from "../../parts/lists/paged-rows.tsx";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
-import { useFilter } from "../../parts/lists/use-filter.ts";
 import { useAccount, useSession } from "../../session.ts";
 
 const WORDS = { pending: "Pending", completed: "Completed", failed: "Failed", refunded: "Refunded" } as const;

@@ -6,7 +6,7 @@ import { moneyText, signedMoneyText } from "../../parts/figures/figure-text.ts";
 import { Time } from "../../parts/figures/figures.tsx";
 import { Empty } from "../../parts/lists/page-states.tsx";
 import { PagedRows } from "../../parts/lists/paged-rows.tsx";
-import { RequestCost } from "../../parts/lists/request-cost.tsx";
+import { RequestCost } from "../../parts/lists/request-figures.tsx";
 import { RequestStatus } from "../../parts/lists/request-status.tsx";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
 

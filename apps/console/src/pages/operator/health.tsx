@@ -18,10 +18,10 @@ import { Link, useSearch } from "@tanstack/react-router";
 import { call } from "../../api/console-client.ts";
 import { countText, moneyText, secondsText } from "../../parts/figures/figure-text.ts";
 import { Time } from "../../parts/figures/figures.tsx";
+import { useFilter } from "../../parts/filters/use-filter.ts";
 import { Loaded } from "../../parts/lists/loaded.tsx";
 import { Empty, PageMissing } from "../../parts/lists/page-states.tsx";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
-import { useFilter } from "../../parts/lists/use-filter.ts";
 import { useSession } from "../../session.ts";
 import { Figure } from "./figure.tsx";
 

@@ -5,10 +5,10 @@ import { useQuery } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
 import { call } from "../../api/console-client.ts";
 import { countText, exactMoneyText, moneyText } from "../../parts/figures/figure-text.ts";
+import { useFilter } from "../../parts/filters/use-filter.ts";
 import { Loaded } from "../../parts/lists/loaded.tsx";
 import { Empty, PageMissing } from "../../parts/lists/page-states.tsx";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";
-import { useFilter } from "../../parts/lists/use-filter.ts";
 import { useSession } from "../../session.ts";
 import { Figure } from "./figure.tsx";
 

@@ -4,7 +4,7 @@ import { Anchor, Badge, Card, Stack, Table, Text, Title } from "@mantine/core";
 import { Link, useSearch } from "@tanstack/react-router";
 import { call } from "../../api/console-client.ts";
 import { Balance, Money, Time } from "../../parts/figures/figures.tsx";
-import { Filters, TextFilter } from "../../parts/lists/filters.tsx";
+import { Filters, TextFilter } from "../../parts/filters/filters.tsx";
 import { Empty, PageMissing } from "../../parts/lists/page-states.tsx";
 import { PagedRows } from "../../parts/lists/paged-rows.tsx";
 import { RowsTable } from "../../parts/lists/rows-table.tsx";

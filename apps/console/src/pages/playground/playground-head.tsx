@@ -1,12 +1,14 @@
 // The head of the playground: its title, its tabs, and the code of the request in the form.
-import { Button, Drawer, Group, SegmentedControl, Select, Stack, Text, Title } from "@mantine/core";
+import { Button, Group, SegmentedControl, Title } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconCode, IconColumns2, IconMessage, IconMovie, IconPencil, IconPhoto } from "@tabler/icons-react";
-import { type ReactNode, useState } from "react";
-import type { ApiRequest } from "../../api/public-api.ts";
-import { Samples } from "../../parts/forms/samples.tsx";
-import { useFilter } from "../../parts/lists/use-filter.ts";
+import type { ReactNode } from "react";
+import { useFilter } from "../../parts/filters/use-filter.ts";
+import { later, useHasBeen } from "../../parts/later.tsx";
+import type { NamedRequests } from "./code-drawer.tsx";
 import type { TabName } from "./drafts.ts";
+
+const CodeDrawer = later(async () => (await import("./code-drawer.tsx")).CodeDrawer);
 
 const TABS = [
   { value: "image", name: "Image", icon: IconPhoto },
@@ -18,8 +20,7 @@ const TABS = [
 
 export interface PlaygroundHeadProps {
   readonly tab: TabName;
-  /** Requests as the form would send them, by the name of their model. */
-  readonly requests: readonly { readonly name: string; readonly request: ApiRequest }[];
+  readonly requests: NamedRequests;
   /** Further buttons. */
   readonly children?: ReactNode;
 }
@@ -27,6 +28,7 @@ export interface PlaygroundHeadProps {
 export function PlaygroundHead({ tab, requests, children }: PlaygroundHeadProps) {
   const filter = useFilter();
   const [isOpen, { open, close }] = useDisclosure(false);
+  const hasOpened = useHasBeen(isOpen);
   const data = TABS.map(({ value, name, icon: Icon }) => ({
     value,
     label: (
@@ -56,33 +58,7 @@ export function PlaygroundHead({ tab, requests, children }: PlaygroundHeadProps)
           Code
         </Button>
       </Group>
-      <Drawer opened={isOpen} onClose={close} position="right" size={600} title="This request as code">
-        <RequestCode requests={requests} />
-      </Drawer>
+      {hasOpened && <CodeDrawer requests={requests} isOpen={isOpen} close={close} />}
     </Group>
-  );
-}
-
-function RequestCode({ requests }: Pick<PlaygroundHeadProps, "requests">) {
-  const [index, setIndex] = useState(0);
-  const chosen = requests[index] ?? requests[0];
-  if (chosen === undefined) return <Text c="dimmed">Choose a model first.</Text>;
-  return (
-    <Stack>
-      <Text size="sm" c="dimmed">
-        The same request as the form sends: its path, fields, files and headers. Put an API key into the
-        variable API_KEY.
-      </Text>
-      {requests.length > 1 && (
-        <Select
-          label="Model"
-          allowDeselect={false}
-          data={requests.map(({ name }, place) => ({ value: String(place), label: name }))}
-          value={String(requests.indexOf(chosen))}
-          onChange={(value) => setIndex(Number(value))}
-        />
-      )}
-      <Samples request={chosen.request} />
-    </Stack>
   );
 }

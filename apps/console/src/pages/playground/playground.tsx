@@ -1,16 +1,16 @@
 // The playground sends real requests: images, edits, videos, text, and one prompt to several models. The address has the
 // tab and the model; a link may also fill the form.
-import { Card, Stack, Title } from "@mantine/core";
+import { Card, Skeleton, Stack, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
 import { useEffect } from "react";
 import type { ModelRecord } from "../../api/public-api.ts";
 import { changeKept, type KeptPlace } from "../../kept-state.ts";
 import { modelsQuery } from "../../models-query.ts";
-import { Empty, Failure, NotAllowed, RowsWaiting } from "../../parts/lists/page-states.tsx";
-import { useFilter } from "../../parts/lists/use-filter.ts";
+import { useFilter } from "../../parts/filters/use-filter.ts";
+import { later } from "../../parts/later.tsx";
+import { Empty, Failure, NotAllowed } from "../../parts/lists/page-states.tsx";
 import { useAccount } from "../../session.ts";
-import { CompareTab } from "./compare/compare-tab.tsx";
 import {
   MEDIA_TABS,
   type MediaDraft,
@@ -23,8 +23,24 @@ import {
   useKeptScope,
 } from "./drafts.ts";
 import { tabOf } from "./media/media-request.ts";
-import { MediaTab } from "./media/media-tab.tsx";
-import { TextTab } from "./text/text-tab.tsx";
+
+/** Heights of the head and of the columns, in pixels. */
+const HEAD = 40;
+const COLUMN = 560;
+
+const waiting = (
+  <Stack aria-busy="true" aria-label="Loading">
+    <Skeleton height={HEAD} />
+    <div className="playground-columns">
+      {["form", "result", "history"].map((column) => (
+        <Skeleton key={column} height={COLUMN} radius="lg" />
+      ))}
+    </div>
+  </Stack>
+);
+const MediaTab = later(async () => (await import("./media/media-tab.tsx")).MediaTab, waiting);
+const TextTab = later(async () => (await import("./text/text-tab.tsx")).TextTab, waiting);
+const CompareTab = later(async () => (await import("./compare/compare-tab.tsx")).CompareTab, waiting);
 
 export function Playground() {
   const { may } = useAccount();
@@ -33,16 +49,14 @@ export function Playground() {
     <NotAllowed least="developer" />
   ) : error !== null && data === undefined ? (
     <Failure error={error} retry={() => void refetch()} />
-  ) : data === undefined ? (
-    <RowsWaiting />
-  ) : data.length === 0 ? (
+  ) : data?.length === 0 ? (
     <Card>
       <Empty title="No model is available yet">
         The operator of this router adds providers and their models.
       </Empty>
     </Card>
   ) : undefined;
-  if (state === undefined) return <OpenPlayground models={data ?? []} />;
+  if (state === undefined) return data === undefined ? waiting : <OpenPlayground models={data} />;
   return (
     <Stack>
       <Title order={1} size="h2">

@@ -1,39 +1,29 @@
 // The own passkeys: add, name, remove.
-import { passkeyNameBody } from "@gr/console-api";
-import { Button, Card, Group, Modal, Stack, Text, TextInput, Title } from "@mantine/core";
-import { useForm } from "@mantine/form";
+import { Button, Card, Group, Stack, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { call } from "../../api/console-client.ts";
 import { fromNow } from "../../parts/figures/figure-text.ts";
 import { useAct } from "../../parts/forms/act.ts";
-import { showAtField } from "../../parts/forms/field-errors.ts";
-import { byRules } from "../../parts/forms/form-rules.ts";
-import { createPasskey } from "../../parts/forms/passkey-prompt.ts";
+import { later } from "../../parts/later.tsx";
 import { Failure, RowsWaiting } from "../../parts/lists/page-states.tsx";
+import { PASSKEYS_KEY } from "../../queries.ts";
 import { useSession } from "../../session.ts";
+import type { Subject } from "./passkey-dialog.tsx";
 
-const PASSKEYS = ["passkeys"];
-
-interface Named {
-  readonly id: string;
-  readonly name: string;
-}
-
-/** Passkey of the dialog; undefined = a new one. */
-type Subject = { readonly passkey: Named | undefined };
+const PasskeyDialog = later(async () => (await import("./passkey-dialog.tsx")).PasskeyDialog);
 
 export function Passkeys() {
   const { takes_passkeys } = useSession();
   const [subject, setSubject] = useState<Subject>();
   const { data, error, refetch } = useQuery({
-    queryKey: PASSKEYS,
+    queryKey: PASSKEYS_KEY,
     queryFn: ({ signal }) => call("listPasskeys", { signal }),
     enabled: takes_passkeys,
   });
   const remove = useAct({
     send: (id: string) => call("removePasskey", { path: { id } }),
-    changes: [PASSKEYS],
+    changes: [PASSKEYS_KEY],
     done: "The passkey is removed.",
   });
   if (!takes_passkeys) return null;
@@ -82,41 +72,7 @@ export function Passkeys() {
           </Group>
         ))}
       </Stack>
-      {subject !== undefined && <NameDialog {...subject} close={() => setSubject(undefined)} />}
+      {subject !== undefined && <PasskeyDialog {...subject} close={() => setSubject(undefined)} />}
     </Card>
-  );
-}
-
-function NameDialog({ passkey, close }: Subject & { close: () => void }) {
-  const form = useForm({ initialValues: { name: passkey?.name ?? "" }, validate: byRules(passkeyNameBody) });
-  const act = useAct({
-    send: async ({ name }: { name: string }) => {
-      if (passkey !== undefined) return call("renamePasskey", { path: { id: passkey.id }, body: { name } });
-      const { options } = await call("beginPasskey");
-      return call("addPasskey", { body: { name, passkey: await createPasskey(options) } });
-    },
-    changes: [PASSKEYS],
-    done: passkey === undefined ? "The passkey is added." : "Renamed.",
-    after: close,
-    showAt: (error) => showAtField(form, error),
-  });
-  return (
-    <Modal opened onClose={close} title={passkey === undefined ? "Add a passkey" : "Rename the passkey"}>
-      <form onSubmit={form.onSubmit((values) => act.mutate(values))} noValidate>
-        <Stack>
-          <TextInput
-            label="Name"
-            description="For example the name of your device"
-            data-autofocus
-            {...form.getInputProps("name")}
-          />
-          <Group justify="flex-end">
-            <Button type="submit" loading={act.isPending}>
-              {passkey === undefined ? "Continue" : "Save"}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
   );
 }

@@ -1,7 +1,7 @@
 // Metric tiles show the totals of the range, and choose the measure of the chart.
 import type { ActivityFigures } from "@gr/console-api";
 import { SimpleGrid, Skeleton, Text, UnstyledButton } from "@mantine/core";
-import { useFilter } from "../../parts/lists/use-filter.ts";
+import { useFilter } from "../../parts/filters/use-filter.ts";
 import { factsOf } from "./metric-facts.ts";
 import { METRIC_LOOKS, METRICS, type Metric } from "./usage-figures.ts";
 

@@ -1,6 +1,6 @@
 // The range switch chooses the time of a page by presets, in the address.
 import { SegmentedControl } from "@mantine/core";
-import { useFilter } from "../../parts/lists/use-filter.ts";
+import { useFilter } from "../../parts/filters/use-filter.ts";
 import type { Preset } from "./usage-range.ts";
 
 export interface RangeSwitchProps {

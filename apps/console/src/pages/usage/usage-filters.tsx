@@ -5,9 +5,9 @@ import { IconCalendar } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { modelsQuery } from "../../models-query.ts";
-import { TypeAheadChip } from "../../parts/lists/filter-chips.tsx";
+import { TypeAheadChip } from "../../parts/filters/filter-chips.tsx";
+import { useFilter } from "../../parts/filters/use-filter.ts";
 import { useKeyNames, useModelNames } from "../../parts/lists/names-of.ts";
-import { useFilter } from "../../parts/lists/use-filter.ts";
 import { RangeSwitch } from "./range-switch.tsx";
 import { PRESETS, type UsageRange, type UsageSearch } from "./usage-range.ts";
 

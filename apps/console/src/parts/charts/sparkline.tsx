@@ -12,9 +12,14 @@ export interface SparklineProps {
   readonly rank: number;
 }
 
+/** The room of a sparkline, so that its arrival moves nothing. */
+export function SparklinePlace() {
+  return <div className="sparkline" />;
+}
+
 export function Sparkline({ values, rank }: SparklineProps) {
   const most = Math.max(...values);
-  if (values.length < 2 || most <= 0) return null;
+  if (values.length < 2 || most <= 0) return <SparklinePlace />;
   const step = WIDTH / (values.length - 1);
   const points = values
     .map((value, index) => `${index * step},${HEIGHT - (value / most) * (HEIGHT - MARGIN)}`)

@@ -1,8 +1,8 @@
 // An act is a change by a person: it sends the request, confirms it, and refreshes the pages. A refusal is shown at its
 // field if the form has it, otherwise in a notice.
-import { notifications } from "@mantine/notifications";
 import { type QueryKey, useMutation, useQueryClient } from "@tanstack/react-query";
 import { ApiError } from "../../api/api-error.ts";
+import { showNotice } from "../notices/notices.tsx";
 
 export interface ActOptions<Input, Answer> {
   readonly send: (input: Input) => Promise<Answer>;
@@ -21,7 +21,7 @@ export function useAct<Input = void, Answer = unknown>(options: ActOptions<Input
     mutationFn: send,
     onSuccess: async (answer, input) => {
       await Promise.all(changes.map((queryKey) => queries.invalidateQueries({ queryKey })));
-      if (done !== undefined) notifications.show({ message: done });
+      if (done !== undefined) showNotice({ message: done });
       await after?.(answer, input);
     },
     onError: (error) => {
@@ -33,7 +33,7 @@ export function useAct<Input = void, Answer = unknown>(options: ActOptions<Input
 
 export function showRefusal(error: unknown): void {
   const id = error instanceof ApiError && error.requestId ? ` (request ${error.requestId})` : "";
-  notifications.show({
+  showNotice({
     color: "red",
     title: "Something went wrong",
     message: `${error instanceof Error ? error.message : String(error)}${id}`,

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { call } from "../../api/console-client.ts";
 import { modelsQuery } from "../../models-query.ts";
 import { useAccount } from "../../session.ts";
-import type { Choice } from "./filter-chips.tsx";
+import type { Choice } from "../filters/filter-chips.tsx";
 
 /** Value of the key filter for all web tokens. */
 export const WEB_TOKEN = "web_token";

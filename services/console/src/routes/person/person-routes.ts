@@ -26,7 +26,13 @@ type PersonRoutes = Handlers<
   | "joinByInvitation"
   | "acceptInvitation"
   | "acceptWaitingInvitation"
+  | "declineInvitation"
 >;
+
+const notValidFor = (email: string) =>
+  `This invitation is not valid any more, or is for another address than ${email}.`;
+const notWaiting = (email: string) =>
+  new ServiceError("invitation_not_found", notValidFor(email), { param: "id" });
 
 export function personRoutes(deps: ConsoleDeps): PersonRoutes {
   const { people, attempts, store, keys, config, clock } = deps;
@@ -49,9 +55,8 @@ export function personRoutes(deps: ConsoleDeps): PersonRoutes {
         ? await store.acceptInvitation(invitation, { personId: id, email })
         : undefined;
     if (joined === undefined) {
-      const message = `This invitation is not valid any more, or is for another address than ${email}.`;
-      if (isOfLink) throw new ServiceError("invalid_link", message);
-      throw new ServiceError("invitation_not_found", message, { param: "id" });
+      if (isOfLink) throw new ServiceError("invalid_link", notValidFor(email));
+      throw notWaiting(email);
     }
     const event = { actor: email, action: "member.joined", subject: id, detail: {}, address: network };
     await store.audit({ accountId: joined.account_id, ...event });
@@ -170,5 +175,13 @@ export function personRoutes(deps: ConsoleDeps): PersonRoutes {
     },
     acceptInvitation: (call) => joinAs(signedInOf(call).person, digestOfToken(call.body.token), call.network),
     acceptWaitingInvitation: (call) => joinAs(signedInOf(call).person, call.params["id"] ?? "", call.network),
+    declineInvitation: async (call) => {
+      const { email } = signedInOf(call).person;
+      const id = call.params["id"] ?? "";
+      const accountId = isUuid(id) ? await store.declineInvitation(id, email) : undefined;
+      if (accountId === undefined) throw notWaiting(email);
+      await recordAudit(deps, call, { action: "invitation.declined", subject: id }, accountId);
+      return undefined;
+    },
   };
 }

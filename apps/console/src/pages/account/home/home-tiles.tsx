@@ -3,8 +3,8 @@ import type { ActivityAnswer, HomeRecord } from "@gr/console-api";
 import { Button, Card, Group, Skeleton, Text } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
-import { Sparkline } from "../../../parts/charts/sparkline.tsx";
+import { type ReactNode, useDeferredValue } from "react";
+import { Sparkline, SparklinePlace } from "../../../parts/charts/sparkline.tsx";
 import { moneyText } from "../../../parts/figures/figure-text.ts";
 import { Balance } from "../../../parts/figures/figures.tsx";
 import { useFiguresBefore } from "../../usage/figures-before.ts";
@@ -21,7 +21,9 @@ const MEASURES = [
 
 export function HomeTiles({ account, home }: { account: string; home: HomeRecord }) {
   const preset = useHomePreset();
-  const { data: activity, error } = useHomeActivity();
+  const { data, error } = useHomeActivity();
+  // React yields to input and painting while it draws the figures.
+  const activity = useDeferredValue(data);
   const before = useFiguresBefore(activity);
   const notes = { spend: `${moneyText(home.spend.today)} today`, requests: "", errors: "" };
   return (
@@ -44,7 +46,11 @@ export function HomeTiles({ account, home }: { account: string; home: HomeRecord
                 {facts?.value ?? "–"}
               </Text>
             )}
-            {activity && <Sparkline values={valuesOf(activity, metric)} rank={rank} />}
+            {activity === undefined ? (
+              <SparklinePlace />
+            ) : (
+              <Sparkline values={valuesOf(activity, metric)} rank={rank} />
+            )}
           </Tile>
         );
       })}

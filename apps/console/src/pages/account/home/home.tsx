@@ -7,12 +7,12 @@ import { Link } from "@tanstack/react-router";
 import { call } from "../../../api/console-client.ts";
 import { modelsQuery } from "../../../models-query.ts";
 import { barColor, NEARLY_USED } from "../../../parts/figures/budget-share.ts";
-import { moneyText, secondsText } from "../../../parts/figures/figure-text.ts";
+import { moneyText } from "../../../parts/figures/figure-text.ts";
 import { Time } from "../../../parts/figures/figures.tsx";
 import { Loaded } from "../../../parts/lists/loaded.tsx";
 import { useModelNames } from "../../../parts/lists/names-of.ts";
 import { Empty } from "../../../parts/lists/page-states.tsx";
-import { RequestCost } from "../../../parts/lists/request-cost.tsx";
+import { LatencyCell, RequestCost } from "../../../parts/lists/request-figures.tsx";
 import { RequestStatus } from "../../../parts/lists/request-status.tsx";
 import { summaryOf } from "../../../parts/lists/request-summary.ts";
 import { RowsTable } from "../../../parts/lists/rows-table.tsx";
@@ -192,9 +192,7 @@ function LatestRequests({ account }: { account: string }) {
                   <Table.Td>
                     <RequestStatus of={row} />
                   </Table.Td>
-                  <Table.Td ta="right" c="dimmed" className="figures">
-                    {row.latency === null ? "–" : secondsText(row.latency)}
-                  </Table.Td>
+                  <LatencyCell of={row} />
                   <Table.Td ta="right">
                     <RequestCost of={row} />
                   </Table.Td>

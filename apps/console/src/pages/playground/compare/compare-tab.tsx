@@ -18,8 +18,8 @@ import type { ApiRequest, ModelRecord } from "../../../api/public-api.ts";
 import { useKept } from "../../../kept-state.ts";
 import { requestMoneyText, secondsText } from "../../../parts/figures/figure-text.ts";
 import { showRefusal } from "../../../parts/forms/act.ts";
+import { later } from "../../../parts/later.tsx";
 import { Empty } from "../../../parts/lists/page-states.tsx";
-import { Markdown } from "../../../parts/markdown.tsx";
 import { Media } from "../../../parts/media/media.tsx";
 import { saveMedia } from "../../../parts/media/save-media.ts";
 import { useAccount } from "../../../session.ts";
@@ -43,6 +43,8 @@ import { quoteText, useQuotes } from "../quote.ts";
 import { RunFailure } from "../run-failure.tsx";
 import { textRequest } from "../text/text-request.ts";
 import { bestOf, type ComparedRun, comparedPlace, compareModels } from "./compared-runs.ts";
+
+const Markdown = later(async () => (await import("../../../parts/markdown.tsx")).Markdown);
 
 const KINDS = [
   { value: "image", label: "Images" },

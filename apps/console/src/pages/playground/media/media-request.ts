@@ -1,7 +1,7 @@
 // A media request is the request of a form of the playground: which models a tab has, and the fields, files and path
 // that are sent. Sending, quote and code all use this one request.
 import type { ApiRequest, ModelRecord } from "../../../api/public-api.ts";
-import { pathOf } from "../../../sample-code.ts";
+import { pathOf } from "../../../api/request-paths.ts";
 import { AUTO, type MediaDraft, type MediaTabName, type Pictures } from "../drafts.ts";
 
 const FROM_WORDS = ["text-to-image", "text-to-video"];

@@ -13,6 +13,9 @@ export interface MediaRun {
   readonly error?: unknown;
 }
 
+export const MAY_LEAVE =
+  "You can leave this page. The request runs on, and its result is in the history and in Logs.";
+
 const NOTHING: MediaRun = {};
 export const runPlace = (scope: string, tab: MediaTabName): KeptPlace<MediaRun> => ({
   key: `${scope}.${tab}.run`,

@@ -1,12 +1,12 @@
 // The tabs for images, edits and videos: the form of the chosen model, the result, and the history.
-import { Button, Card, Group, Stack, Text, Textarea } from "@mantine/core";
+import { Button, Card, Group, Skeleton, Stack, Text, Textarea } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import type { ModelRecord } from "../../../api/public-api.ts";
 import { useKept } from "../../../kept-state.ts";
 import { countText } from "../../../parts/figures/figure-text.ts";
+import { useFilter } from "../../../parts/filters/use-filter.ts";
+import { later } from "../../../parts/later.tsx";
 import { Empty } from "../../../parts/lists/page-states.tsx";
-import { useFilter } from "../../../parts/lists/use-filter.ts";
-import { MaskPainter } from "../../../parts/media/mask-painter.tsx";
 import { useAccount } from "../../../session.ts";
 import {
   type MediaTabName,
@@ -27,6 +27,11 @@ import { ParameterFields } from "./parameter-fields.tsx";
 import { PicturePicker } from "./picture-picker.tsx";
 import { useReuse } from "./reuse.ts";
 import { RunResult } from "./run-result.tsx";
+
+const MaskPainter = later(
+  async () => (await import("../../../parts/media/mask-painter.tsx")).MaskPainter,
+  <Skeleton height={300} aria-busy="true" />,
+);
 
 const USUAL_PROMPT = 20_000;
 const VERBS = { image: "Generate", edit: "Edit", video: "Generate video" } as const;

@@ -1,6 +1,7 @@
 // Parameter fields are the choices that a model of images or videos offers. "Auto" is the model's own value.
-import { Group, NumberInput, SegmentedControl, Select, Stack, Switch, Text } from "@mantine/core";
+import { Group, SegmentedControl, Select, Stack, Switch, Text } from "@mantine/core";
 import type { ModelRecord } from "../../../api/public-api.ts";
+import { NumberField } from "../../../parts/forms/number-field.tsx";
 import { AUTO, type MediaDraft } from "../drafts.ts";
 import { accepts, choicesOf } from "./media-request.ts";
 
@@ -33,13 +34,13 @@ export function ParameterFields({ model, draft, change }: ParameterFieldsProps) 
           <Text size="sm" fw={500} id="number-of-images">
             Number of images
           </Text>
-          <NumberInput
+          <NumberField
             aria-labelledby="number-of-images"
             w={84}
             min={1}
             max={10}
             value={draft.n}
-            onChange={(value) => change({ n: Math.min(10, Math.max(1, Number(value) || 1)) })}
+            onChange={(n = 1) => change({ n: Math.floor(n) })}
           />
         </Group>
       )}

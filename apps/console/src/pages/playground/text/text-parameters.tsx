@@ -1,17 +1,9 @@
 // Parameters of a text request. An empty field is not sent: the model has a value of its own.
-import {
-  Collapse,
-  NumberInput,
-  SegmentedControl,
-  Stack,
-  Switch,
-  Text,
-  Textarea,
-  UnstyledButton,
-} from "@mantine/core";
+import { Collapse, SegmentedControl, Stack, Switch, Text, Textarea, UnstyledButton } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
 import type { ModelRecord } from "../../../api/public-api.ts";
+import { NumberField } from "../../../parts/forms/number-field.tsx";
 import { AUTO, type TextDraft } from "../drafts.ts";
 import { acceptsText, EFFORTS, toolsOf } from "./text-request.ts";
 
@@ -37,7 +29,6 @@ export interface TextParametersProps {
 }
 
 export function TextParameters({ model, draft, change }: TextParametersProps) {
-  const numberOf = (value: number | string) => (value === "" ? null : Number(value));
   return (
     <>
       <Textarea
@@ -49,27 +40,25 @@ export function TextParameters({ model, draft, change }: TextParametersProps) {
         onChange={({ currentTarget }) => change({ system: currentTarget.value })}
       />
       {acceptsText(model, "temperature") && (
-        <NumberInput
+        <NumberField
           label="Temperature"
           placeholder="Model's choice"
           min={0}
           max={2}
           step={0.1}
-          decimalScale={2}
-          value={draft.temperature ?? ""}
-          onChange={(value) => change({ temperature: numberOf(value) })}
+          value={draft.temperature ?? undefined}
+          onChange={(value) => change({ temperature: value ?? null })}
         />
       )}
       {acceptsText(model, "max_tokens") && (
-        <NumberInput
+        <NumberField
           label="Max output tokens"
           placeholder={model.max_output_tokens === null ? "Model's choice" : String(model.max_output_tokens)}
           min={1}
           max={model.max_output_tokens ?? 1_000_000}
           step={256}
-          allowDecimal={false}
-          value={draft.maxTokens ?? ""}
-          onChange={(value) => change({ maxTokens: numberOf(value) })}
+          value={draft.maxTokens ?? undefined}
+          onChange={(value) => change({ maxTokens: value === undefined ? null : Math.floor(value) })}
         />
       )}
       {acceptsText(model, "reasoning") && (
@@ -115,15 +104,14 @@ function MoreParameters({ model, draft, change }: TextParametersProps) {
       <Collapse expanded={isOpen}>
         <Stack gap="md">
           {acceptsText(model, "top_p") && (
-            <NumberInput
+            <NumberField
               label="Top p"
               placeholder="Model's choice"
               min={0}
               max={1}
               step={0.05}
-              decimalScale={2}
-              value={draft.topP ?? ""}
-              onChange={(value) => change({ topP: value === "" ? null : Number(value) })}
+              value={draft.topP ?? undefined}
+              onChange={(value) => change({ topP: value ?? null })}
             />
           )}
           {acceptsText(model, "tools") && (

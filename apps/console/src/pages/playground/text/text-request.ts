@@ -1,7 +1,7 @@
 // A text request is the request of the text tab: parameters that the model accepts, and the conversation so far.
 // Sending, quote and code all use this one request.
 import type { ApiRequest, ModelRecord } from "../../../api/public-api.ts";
-import { PATHS } from "../../../sample-code.ts";
+import { PATHS } from "../../../api/request-paths.ts";
 import { AUTO, type Message, type TextDraft } from "../drafts.ts";
 
 export const EFFORTS = ["low", "medium", "high"] as const;

@@ -6,8 +6,9 @@ import { useState } from "react";
 import type { ModelRecord } from "../../../api/public-api.ts";
 import { useKept } from "../../../kept-state.ts";
 import { countText, requestMoneyText, sumUsd } from "../../../parts/figures/figure-text.ts";
-import { Empty } from "../../../parts/lists/page-states.tsx";
-import { useFilter } from "../../../parts/lists/use-filter.ts";
+import { useFilter } from "../../../parts/filters/use-filter.ts";
+import { later } from "../../../parts/later.tsx";
+import { Empty, RowsWaiting } from "../../../parts/lists/page-states.tsx";
 import { useAccount } from "../../../session.ts";
 import {
   EMPTY_TEXT,
@@ -24,9 +25,13 @@ import { quoteText, useQuote } from "../quote.ts";
 import { RunFailure } from "../run-failure.tsx";
 import { SamplePrompts } from "../sample-prompts.tsx";
 import { ask, nextId, type RunningAnswer, runningPlace } from "./conversation.ts";
-import { Conversation } from "./conversation-view.tsx";
 import { TextParameters } from "./text-parameters.tsx";
 import { textRequest, toolsOf, unusedByText } from "./text-request.ts";
+
+const Conversation = later(
+  async () => (await import("./conversation-view.tsx")).Conversation,
+  <RowsWaiting rows={2} />,
+);
 
 const SAMPLES = [
   "Explain the difference between a budget and a balance in two sentences.",
@@ -102,15 +107,22 @@ function OpenTab({ texts, model }: { texts: readonly ModelRecord[]; model: Model
         </Card>
         <Card component="section" aria-label="Conversation" padding={0} className="conversation">
           <Stack gap="lg" p="lg" flex={1} aria-live="polite">
-            {draft.messages.length === 0 && running.control === undefined && running.error === undefined && (
-              <SamplePrompts title="Write a message" samples={SAMPLES} choose={(text) => change({ text })} />
+            {draft.messages.length > 0 || running.control !== undefined ? (
+              <Conversation
+                messages={draft.messages}
+                running={running}
+                model={model.name}
+                again={running.control === undefined ? again : undefined}
+              />
+            ) : (
+              running.error === undefined && (
+                <SamplePrompts
+                  title="Write a message"
+                  samples={SAMPLES}
+                  choose={(text) => change({ text })}
+                />
+              )
             )}
-            <Conversation
-              messages={draft.messages}
-              running={running}
-              model={model.name}
-              again={running.control === undefined ? again : undefined}
-            />
             {running.error !== undefined && <RunFailure error={running.error} />}
           </Stack>
           <Composer {...{ draft, change, running, request, send }} />

@@ -1,5 +1,5 @@
-// Filters of a list: a choice, a text.
-import { Group, Select, TextInput } from "@mantine/core";
+// Filters of a list by a text.
+import { Group, TextInput } from "@mantine/core";
 import type { ReactNode } from "react";
 import { useFilter } from "./use-filter.ts";
 
@@ -8,26 +8,6 @@ export function Filters({ children }: { children: ReactNode }) {
     <Group align="flex-end" gap="sm" role="search">
       {children}
     </Group>
-  );
-}
-
-export function ChoiceFilter(props: {
-  name: string;
-  label: string;
-  value: string | undefined;
-  choices: readonly { value: string; label: string }[];
-}) {
-  const filter = useFilter();
-  return (
-    <Select
-      label={props.label}
-      placeholder="all"
-      clearable
-      w={170}
-      value={props.value ?? null}
-      data={[...props.choices]}
-      onChange={(value) => void filter({ [props.name]: value })}
-    />
   );
 }
 
