@@ -5,7 +5,7 @@ const path = require("node:path");
 const { default: TestSequencer } = require("@jest/test-sequencer");
 
 const ROOT = path.join(__dirname, "..", "..");
-/** Files that need the most time in each form, longest first: more than 12 s of all, or more than a minute of deep tests. */
+/** Files that need the most time in each form, longest first: more than 20 s of all, or more than a minute of deep tests. */
 const LONGEST = {
   quick: [
     "apps/console/src/test/all-pages.test.tsx",
@@ -18,23 +18,6 @@ const LONGEST = {
     "services/billing/src/writer/server-trouble.test.ts",
     "test/simulation/simulation.test.ts",
     "test/e2e/start.test.ts",
-    "services/media-generation/src/webhooks.test.ts",
-    "services/text-proxy/src/who-pays.test.ts",
-    "services/catalog/src/sync.test.ts",
-    "services/media-generation/src/idempotency.test.ts",
-    "gateway/src/streaming.test.ts",
-    "services/media-generation/src/resume-generation.test.ts",
-    "test/e2e/keys.test.ts",
-    "test/e2e/catalogue.test.ts",
-    "test/e2e/operators.test.ts",
-    "services/billing/src/holds/holds.test.ts",
-    "services/media-generation/src/generate-videos.test.ts",
-    "gateway/src/unread-answers.test.ts",
-    "packages/runtime/src/run-until-signal.test.ts",
-    "test/abuse/unread-answers.test.ts",
-    "test/prices/every-route.test.ts",
-    "services/text-proxy/src/client-leaves.test.ts",
-    "packages/paid-request/src/paid-requests.test.ts",
   ],
   deep: [
     "test/simulation/mutants.deep.test.ts",

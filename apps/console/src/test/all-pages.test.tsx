@@ -1,5 +1,5 @@
-// All tests of pages in one realm: each realm loads the application anew, and runs its code cold. jest selects this file instead of the
-// single ones if it finds both (scripts/jest/select-tests.cjs).
+// All tests of pages in one realm. Each further realm loads the application anew and runs cold code. If jest finds all of them, it runs this
+// file alone (scripts/jest/select-tests.cjs).
 import { globSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
