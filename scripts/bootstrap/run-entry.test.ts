@@ -1,5 +1,6 @@
 // These tests show the life and the end of an entry under the bootstrap, with real processes and real signals.
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,27 +36,30 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Runs `source` as the bootstrap does, in a process group of its own as a shell would. */
+/** Runs `source` as the bootstrap does, in a process group of its own as a shell would. Resolves when the bootstrap handles signals. */
 async function start(source: string, env: NodeJS.ProcessEnv = {}) {
   const entry = join(folder, "entry.mjs");
   await writeFile(entry, source);
   const script = `
     import { runEntry } from ${JSON.stringify(RUN_ENTRY)};
-    process.exit(await runEntry(process.execPath, ${JSON.stringify(entry)}, ["an argument"]));`;
+    const code = runEntry(process.execPath, ${JSON.stringify(entry)}, ["an argument"]);
+    process.send("handles signals");
+    process.exit(await code);`;
   const args = ["--input-type=module", "--eval", script];
   const child = spawn(process.execPath, args, {
     detached: true,
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "pipe", "inherit", "ipc"],
     env: { ...process.env, npm_lifecycle_event: undefined, ...env },
   });
   running.push(child);
   const bootstrap = { pid: child.pid ?? 0, output: "", code: undefined as number | null | undefined };
-  child.stdout.on("data", (chunk) => {
+  child.stdout?.on("data", (chunk) => {
     bootstrap.output += chunk;
   });
   child.once("exit", (code) => {
     bootstrap.code = code;
   });
+  await once(child, "message");
   return bootstrap;
 }
 
